@@ -1,0 +1,72 @@
+"""Everything Postroom raises on purpose.
+
+    PostroomError
+    ├── ConfigurationError        a setting is missing, unknown or contradicts another
+    ├── InvalidEmail              the email could not be accepted as it is (also a ValueError)
+    ├── UnknownConnection         `connection=` is of a type Postroom cannot enqueue through (also a TypeError)
+    ├── SchemaError               the database has no Postroom tables, or those of another version
+    ├── EmailNotFound             no email with that id (also a LookupError)
+    ├── NotApplicable             the email's present status does not allow the act
+    └── StoreUnavailable          the database cannot be reached just now
+
+Each says what happened, to which email or field, and what to do next. None carries an address in its message
+unless the caller has just given that address.
+"""
+
+from __future__ import annotations
+
+from postroom.vocabulary import EmailId, Status
+
+
+class PostroomError(Exception):
+    """The root of the tree above."""
+
+
+class ConfigurationError(PostroomError):
+    """A setting is missing, unknown or contradicts another."""
+
+
+class InvalidEmail(PostroomError, ValueError):
+    """The email was refused before anything was written.
+
+    `field` names the offending field (`to`, `subject`, `headers['X-Thing']`, …), `problem` what is wrong with it and
+    `remedy` what to do about it.
+    """
+
+    def __init__(self, field: str, problem: str, remedy: str) -> None:
+        super().__init__(f"{field}: {problem}; {remedy}")
+        self.field = field
+        self.problem = problem
+        self.remedy = remedy
+
+
+class UnknownConnection(PostroomError, TypeError):
+    """The object given as `connection=` is none of the known kinds."""
+
+
+class SchemaError(PostroomError):
+    """The database's Postroom tables are absent or of another version."""
+
+
+class EmailNotFound(PostroomError, LookupError):
+    """No email has this id: it was never committed, or it was dismissed or pruned since."""
+
+    def __init__(self, id: EmailId) -> None:
+        super().__init__(f"no email {id}: it was never committed, or it has been dismissed or pruned since")
+        self.id = id
+
+
+class NotApplicable(PostroomError):
+    """The act does not apply to an email in its present status; nothing was changed."""
+
+    def __init__(self, act: str, id: EmailId, status: Status, allowed: tuple[Status, ...]) -> None:
+        allowed_words = " or ".join(status.value for status in allowed)
+        super().__init__(f"cannot {act} email {id}: it is {status.value}, and {act} applies to {allowed_words} emails")
+        self.act = act
+        self.id = id
+        self.status = status
+        self.allowed = allowed
+
+
+class StoreUnavailable(PostroomError):
+    """The database cannot be reached just now; nothing was changed."""

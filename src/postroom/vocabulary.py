@@ -1,0 +1,65 @@
+"""The words of the product, used alike in code, SQL, API, screens and docs."""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from typing import NewType
+
+EmailId = NewType("EmailId", str)
+"""A UUIDv7 in its canonical spelling; later emails have greater ids."""
+
+LeaseToken = NewType("LeaseToken", int)
+"""Counts the claims of one email; only the holder of the newest may settle it."""
+
+
+class Status(StrEnum):
+    """The one visible state an email is in."""
+
+    PENDING = "pending"
+    """Due now, or later when scheduled."""
+    QUEUED = "queued"
+    """Handed to the broker, not yet picked up."""
+    SENDING = "sending"
+    """Claimed under a lease."""
+    RETRYING = "retrying"
+    """Failed, will be tried again."""
+    IN_DOUBT = "in_doubt"
+    """The server may have taken it; nobody can know."""
+    SENT = "sent"
+    """Accepted for at least one recipient, and open for none."""
+    DEAD = "dead"
+    """Gave up: needs a person."""
+    CANCELLED = "cancelled"
+    """Stopped by a person before it left."""
+
+
+class DeadReason(StrEnum):
+    """Why an email was given up."""
+
+    MAX_ATTEMPTS = "max_attempts"
+    PERMANENT = "permanent"
+    EXPIRED = "expired"
+    SUPPRESSED = "suppressed"
+    INVALID = "invalid"
+    """It could not be rendered or built."""
+
+
+class Priority(IntEnum):
+    """The lane an email waits in; smaller goes first."""
+
+    URGENT = 0
+    NORMAL = 1
+    BULK = 2
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+
+class OnDoubt(StrEnum):
+    """What to do when the final dot left and no reply came back."""
+
+    RESEND = "resend"
+    """Send again, recorded as a possible second copy."""
+    HOLD = "hold"
+    """Keep it for a person; never a second copy."""

@@ -1,0 +1,123 @@
+"""What a transport is given, and what it gives back: values, whatever the network did.
+
+A transport never raises because of the network or the server. Where something was said decides what it is about
+(connection, greeting, TLS and AUTH: the transport; MAIL: the sender; RCPT: one recipient; DATA and the dot: the
+email), so every reply and every fault carries its phase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+
+class Phase(StrEnum):
+    """How far the conversation had come. The order of the members is the order of the conversation."""
+
+    CONNECT = "connect"
+    GREETING = "greeting"
+    TLS = "tls"
+    HELLO = "hello"
+    AUTH = "auth"
+    MAIL = "mail"
+    RCPT = "rcpt"
+    DATA = "data"
+    BODY = "body"
+    DOT = "dot"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """One complete reply of the server."""
+
+    phase: Phase
+    code: int
+    text: str
+    """All lines joined by a space, printable, without the codes; at most 500 characters."""
+    enhanced: str | None = None
+    """The RFC 3463 code, such as `4.7.1`, when the server gave one."""
+
+    def __str__(self) -> str:
+        return " ".join(part for part in (str(self.code), self.enhanced, self.text) if part)
+
+
+class FaultKind(StrEnum):
+    """What ended a conversation when no complete reply did."""
+
+    REFUSED = "refused"
+    """No TCP connection: refused, unreachable, unresolvable."""
+    TIMEOUT = "timeout"
+    CUT = "cut"
+    """The connection was closed or reset."""
+    PROTOCOL = "protocol"
+    """The server said something that is not SMTP, or too much of it."""
+    TLS = "tls"
+    """Handshake or certificate trouble, or required TLS not offered."""
+    CONFIGURATION = "configuration"
+    """The server lacks what our settings demand, such as an AUTH mechanism."""
+    TOO_LARGE = "too_large"
+    """The server's SIZE is smaller than the message; nothing was uploaded."""
+    NEEDS_SMTPUTF8 = "needs_smtputf8"
+    """An address needs SMTPUTF8 and the server does not offer it; nothing was uploaded."""
+    ABANDONED = "abandoned"
+    """`before_dot` said no: the lease was lost or too short. Nothing was sent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """What went wrong where no reply tells it."""
+
+    phase: Phase
+    kind: FaultKind
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.kind.value} at {self.phase.value}: {self.text}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Envelope:
+    """One message and those of its recipients who still wait for it."""
+
+    sender: str
+    """The reverse path; empty for the null sender."""
+    recipients: tuple[str, ...]
+    message: bytes
+    """CRLF lines, ending in CRLF; dots not stuffed."""
+    smtputf8: bool = False
+    """An address or header needs RFC 6531."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What happened to one envelope. Exactly what was said is kept; what it means is for `settle` to decide."""
+
+    recipients: tuple[Reply | None, ...]
+    """The reply to each RCPT, in the envelope's order; None where none was received."""
+    reply: Reply | None = None
+    """The reply that ended the transaction: to the dot, or the refusal that came before it."""
+    fault: Fault | None = None
+    """What ended it when no reply did. At most one of `reply` and `fault` ends a transaction."""
+    dot_left: bool = False
+    """The final dot was given to the socket. With no complete reply to it, nobody can know what the server did."""
+    milliseconds: Mapping[str, float] = field(default_factory=dict)
+    """Time per step of the conversation, by phase name."""
+    capabilities_known: bool = False
+    """The server was reached and greeted us: a later failure is not an outage."""
+
+
+BeforeDot = Callable[[], bool]
+"""Asked after the body is drained and before the dot is written; False abandons the message unsent."""
+
+
+class Transport(Protocol):
+    """A way out. `send` returns a value for whatever happened and raises only on a bug of ours or on cancellation."""
+
+    name: str
+    """As shown to people: `smtp.example.org:587`; never with credentials."""
+
+    async def send(self, envelope: Envelope, *, before_dot: BeforeDot | None = None) -> Report: ...
+
+    async def close(self) -> None: ...

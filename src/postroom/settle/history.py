@@ -1,0 +1,80 @@
+"""What the history keeps of an attempt: everything that was said, ready for JSON, and no address."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postroom.send.contract import Reply, Report
+from postroom.settle.attempt import Attempted, Outcome
+from postroom.settle.classify import Classification
+from postroom.settle.verdict import Fate
+from postroom.settle.wording import without_addresses
+from postroom.vocabulary import Status
+
+
+def event(email: Attempted, report: Report, meaning: Classification, outcome: Outcome) -> dict[str, Any]:
+    """The attempt as one entry of the email's history. Empty fields are left out."""
+    entry: dict[str, Any] = {"outcome": outcome.status.value, "attempt": outcome.attempts}
+    if email.inline:
+        entry["inline"] = True
+    if outcome.attempts == email.attempts and not email.inline:
+        entry["counted"] = False
+    if second_copy_possible(email, report):
+        entry["possible_second_copy"] = True
+    if outcome.dead_reason is not None:
+        entry["dead_reason"] = outcome.dead_reason.value
+    if len(meaning.recipients) > 1:
+        entry["recipients"] = tally(meaning)
+    _add_milliseconds(entry, report)
+    return entry | _said(meaning)
+
+
+def event_of_acceptance(email: Attempted, report: Report, reply: Reply) -> dict[str, Any]:
+    """The same entry, written directly, when the server took the email for all."""
+    entry: dict[str, Any] = {"outcome": Status.SENT.value, "attempt": email.attempts + (not email.inline)}
+    if email.inline:
+        entry["inline"] = True
+    if second_copy_possible(email, report):
+        entry["possible_second_copy"] = True
+    if len(report.recipients) > 1:
+        entry["recipients"] = {Fate.ACCEPTED.value: len(report.recipients)}
+    _add_milliseconds(entry, report)
+    _add_reply(entry, reply)
+    return entry
+
+
+def second_copy_possible(email: Attempted, report: Report) -> bool:
+    """An earlier dot may have delivered it, and another has left now."""
+    return email.status is Status.IN_DOUBT and report.dot_left
+
+
+def tally(meaning: Classification) -> dict[str, int]:
+    """How many recipients met which fate."""
+    counts = {fate.value: sum(heard.fate is fate for heard in meaning.recipients) for fate in Fate}
+    return {fate: count for fate, count in counts.items() if count}
+
+
+def _said(meaning: Classification) -> dict[str, Any]:
+    cause = meaning.cause
+    said: dict[str, Any] = {}
+    if meaning.about is not None:
+        said["about"] = meaning.about.value
+    if cause is None:
+        return said
+    if isinstance(cause, Reply):
+        _add_reply(said, cause)
+        return said
+    return said | {"phase": cause.phase.value, "fault": cause.kind.value, "text": without_addresses(cause.text)}
+
+
+def _add_reply(entry: dict[str, Any], reply: Reply) -> None:
+    entry["phase"] = reply.phase.value
+    entry["code"] = reply.code
+    if reply.enhanced:
+        entry["enhanced"] = reply.enhanced
+    entry["text"] = without_addresses(reply.text)
+
+
+def _add_milliseconds(entry: dict[str, Any], report: Report) -> None:
+    if report.milliseconds:
+        entry["milliseconds"] = {phase: round(spent, 1) for phase, spent in report.milliseconds.items()}

@@ -23,7 +23,7 @@ check: .venv/installed-dev ## lint, formatting, types, and the direction of impo
 	$(VENV)/ruff check .
 	$(VENV)/ruff format --check .
 	$(VENV)/mypy
-	$(VENV)/lint-imports
+	$(VENV)/lint-imports --no-cache
 
 format: .venv/installed-dev ## put code into the common format
 	$(VENV)/ruff check --fix .

@@ -1,0 +1,219 @@
+"""What a person does to emails: retry, cancel, dismiss, replay. Each act is recorded with who and when.
+
+Every act locks its emails first, so that it sees a status no worker is changing, and then either applies or says why
+it does not. Acts on many emails apply where they can and report the rest.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from postroom.compose import Frozen
+from postroom.errors import EmailNotFound, NotApplicable
+from postroom.store.contents import read_letter
+from postroom.store.contract import Filter, Page
+from postroom.store.housekeeping import left
+from postroom.store.order import terms
+from postroom.store.plan import Course, Plan, ask
+from postroom.store.questions import list_emails, recipients_of
+from postroom.vocabulary import EmailId, Status
+
+WAITING = (Status.PENDING, Status.QUEUED, Status.RETRYING, Status.IN_DOUBT)
+
+APPLIES_TO: dict[str, tuple[Status, ...]] = {
+    "retry": (Status.DEAD, Status.IN_DOUBT),
+    "dismiss": (Status.DEAD, Status.IN_DOUBT),
+    "cancel": WAITING,
+    "replay": (Status.DEAD, Status.IN_DOUBT, Status.CANCELLED),
+}
+"""Which statuses an act applies to. What is `sending` is a worker's; what is `sent` cannot be called back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Locked:
+    id: EmailId
+    status: Status
+    attempts: int
+    outcomes: str | None
+    version: int
+
+
+def retry(ids: Sequence[EmailId], *, actor: str | None, strict: bool = True) -> Plan[list[EmailId]]:
+    """Start over: attempts 0, the whole budget, due now, last error cleared, history kept.
+
+    Recipients who have accepted stay accepted; those who were refused are tried again.
+    """
+    emails = yield from _lock("retry", ids, strict=strict)
+    return (yield from _requeue(emails, what="retried", actor=actor))
+
+
+def cancel(ids: Sequence[EmailId], *, actor: str | None, strict: bool = True) -> Plan[list[EmailId]]:
+    """Never send these, unless somebody replays them."""
+    emails = yield from _lock("cancel", ids, strict=strict)
+    if not emails:
+        return []
+    yield ask("change", changes=[_change(email, Status.CANCELLED, due_now=False) for email in emails])
+    yield ask("record", events=[_event(email, "cancelled", actor) for email in emails])
+    yield ask("tally", changes=[{"name": "cancelled", "change": len(emails)}])
+    return [email.id for email in emails]
+
+
+def dismiss(ids: Sequence[EmailId], *, actor: str | None, strict: bool = True) -> Plan[list[EmailId]]:
+    """Delete emails that were given up. The key stays taken; who dismissed it stays on record for a while."""
+    emails = yield from _lock("dismiss", ids, strict=strict)
+    if not emails:
+        return []
+    yield ask("record", events=[_event(email, "dismissed", actor) for email in emails])
+    yield ask("forget", ids=[email.id for email in emails], events=False)
+    yield ask("tally", changes=left(Status.DEAD, len(emails), to="dismissed"))
+    return [email.id for email in emails]
+
+
+def replay(id: EmailId, corrections: dict[str, Any], *, actor: str | None) -> Plan[EmailId]:
+    """Send again, corrected: a new version of the content beside the old one; key, Message-ID and history stay.
+
+    Recipients of the new version who had accepted the old one are not sent it again.
+    """
+    [email] = yield from _lock("replay", [id], strict=True)
+    yield from _replay(email, corrections, actor)
+    return id
+
+
+def _replay(email: _Locked, corrections: dict[str, Any], actor: str | None) -> Plan[None]:
+    version = email.version
+    if corrections:
+        letter = yield from read_letter(email.id, email.version)
+        corrected = letter.corrected(**corrections)
+        version = email.version + 1
+        yield from _add_version(email.id, version, corrected.freeze())
+        outcomes = carry_over(email.outcomes, letter.recipients, corrected.recipients)
+    else:
+        outcomes = reopen(email.outcomes)
+    if email.status is Status.CANCELLED:
+        yield ask("tally", changes=[{"name": "cancelled", "change": -1}])
+    change = _change(email, Status.PENDING, due_now=True) | {"version": version, "outcomes": outcomes}
+    yield ask("change", changes=[change])
+    yield ask("record", events=[_event(email, "replayed", actor, corrected=sorted(corrections), version=version)])
+    yield ask("wake")
+
+
+def _add_version(id: EmailId, version: int, frozen: Frozen) -> Plan[None]:
+    yield ask(
+        "add_version",
+        content={
+            "email_id": id,
+            "version": version,
+            "subject": frozen.subject,
+            "message_id": frozen.message_id,
+            "envelope": frozen.envelope,
+            "text": frozen.text,
+            "html": frozen.html,
+            "size": frozen.size,
+            "terms": terms(frozen, kind="", workspace=""),
+        },
+    )
+
+
+def reopen(outcomes: str | None) -> str | None:
+    """Forget refusals and keep acceptances: who has the email is not sent it again."""
+    if outcomes is None:
+        return None
+    kept = [each if each[0] == "sent" else ["open", None, None] for each in json.loads(outcomes)]
+    return json.dumps(kept) if any(each[0] == "sent" for each in kept) else None
+
+
+def carry_over(outcomes: str | None, before: Sequence[str], after: Sequence[str]) -> str | None:
+    """The states of a corrected list of recipients: those who had accepted stay so, everybody else is open."""
+    accepted = {
+        r.address: r for r in recipients_of(tuple(before), outcomes, Status.RETRYING, None) if r.status == "sent"
+    }
+    states = [["sent", accepted[a].code, accepted[a].text] if a in accepted else ["open", None, None] for a in after]
+    return json.dumps(states) if any(state[0] == "sent" for state in states) else None
+
+
+def _requeue(emails: list[_Locked], *, what: str, actor: str | None) -> Plan[list[EmailId]]:
+    if not emails:
+        return []
+    changes = [_change(email, Status.PENDING, due_now=True) | {"outcomes": reopen(email.outcomes)} for email in emails]
+    yield ask("change", changes=changes)
+    yield ask("record", events=[_event(email, what, actor) for email in emails])
+    yield ask("wake")
+    return [email.id for email in emails]
+
+
+def act_on_all(
+    act: str, wanted: Filter, *, actor: str | None, limit: int | None = None, batch: int = 500
+) -> Course[int]:
+    """`retry`, `dismiss` or `cancel` every email that matches and that the act applies to; how many there were.
+
+    Goes through them newest first, each batch in a transaction of its own: stopped in the middle, what was done is
+    done and the rest is as it was.
+    """
+    done, before = 0, None
+    while limit is None or done < limit:
+        page: Page = yield list_emails(wanted, limit=batch, before=before)
+        ids = [email.id for email in page.emails if email.status in APPLIES_TO[act]]
+        ids = ids if limit is None else ids[: limit - done]
+        if ids:
+            done += len((yield ACTS[act](ids, actor=actor, strict=False)))
+        if page.next is None:
+            break
+        before = page.next
+    return done
+
+
+def _lock(act: str, ids: Sequence[EmailId], *, strict: bool) -> Plan[list[_Locked]]:
+    """The emails the act applies to, locked. Strictly, all of them; otherwise, those it does apply to."""
+    allowed = APPLIES_TO[act]
+    rows = yield ask("lock", ids=list(ids))
+    found = [
+        _Locked(id=EmailId(id), status=Status(status), attempts=attempts, outcomes=outcomes, version=version)
+        for id, status, attempts, _max, outcomes, version, _doubts, _due in rows
+    ]
+    if strict:
+        _insist(act, ids, found, allowed)
+    return [email for email in found if email.status in allowed]
+
+
+def _insist(act: str, ids: Sequence[EmailId], found: list[_Locked], allowed: tuple[Status, ...]) -> None:
+    present = {email.id for email in found}
+    for id in ids:
+        if id not in present:
+            raise EmailNotFound(id)
+    for email in found:
+        if email.status not in allowed:
+            raise NotApplicable(act, email.id, email.status, allowed)
+
+
+def _change(email: _Locked, status: Status, *, due_now: bool) -> dict[str, Any]:
+    return {
+        "id": email.id,
+        "status": status,
+        "due_now": due_now,
+        "attempts": 0 if due_now else email.attempts,
+        "last_error": None,
+        "outcomes": email.outcomes,
+        "version": email.version,
+    }
+
+
+def _event(email: _Locked, what: str, actor: str | None, **detail: Any) -> dict[str, Any]:
+    detail = {"was": email.status, **detail}
+    return {
+        "email_id": email.id,
+        "what": what,
+        "attempt": email.attempts,
+        "actor": actor,
+        "detail": json.dumps(detail),
+    }
+
+
+class _Act(Protocol):
+    def __call__(self, ids: Sequence[EmailId], *, actor: str | None, strict: bool = True) -> Plan[list[EmailId]]: ...
+
+
+ACTS: dict[str, _Act] = {"retry": retry, "dismiss": dismiss, "cancel": cancel}
+"""The acts that can be asked of many emails at once."""

@@ -1,0 +1,42 @@
+"""What an email says: its versions, and the attachments it shares with others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+from postroom.compose import Letter
+from postroom.store.order import tags_in
+from postroom.store.plan import Plan, ask
+from postroom.vocabulary import EmailId
+
+
+def read_letter(id: EmailId, version: int) -> Plan[Letter]:
+    """One version of an email as it is, or would be, sent."""
+    [[subject, message_id, envelope, text, html, terms]] = yield ask("content", id=id, version=version)
+    contents = yield from read_attachments(digests_in(envelope))
+    letter = Letter.thaw(
+        subject=subject, message_id=message_id, envelope=envelope, text=text, html=html, attachments=contents
+    )
+    return replace(letter, tags=tags_in(terms))
+
+
+def read_attachments(digests: Sequence[str]) -> Plan[dict[str, bytes]]:
+    """Contents by digest; nothing is asked where nothing is carried."""
+    if not digests:
+        return {}
+    rows = yield ask("attachments", digests=list(digests))
+    return {digest: bytes(content) for digest, content in rows}
+
+
+def carries(envelope: str) -> bool:
+    """Whether an envelope names attachments, told without parsing it: inside JSON strings quotes are escaped."""
+    return '"attachments":' in envelope
+
+
+def digests_in(envelope: str) -> list[str]:
+    """The attachments an envelope names."""
+    if not carries(envelope):
+        return []
+    return [attachment["digest"] for attachment in json.loads(envelope).get("attachments", ())]

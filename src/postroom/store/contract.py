@@ -1,0 +1,262 @@
+"""What a store keeps and what its verbs promise.
+
+A store is a database, SQLite or PostgreSQL, with a file of named queries. The verbs are plans (see `plan.py`), written
+once for both; each runs in one transaction and is atomic against everything else that runs at the same time:
+
+    enqueue           the emails are in the outbox when, and only when, the transaction commits
+    claim             each email is given to one caller, under a lease and a token that grows with every claim
+    take_over         the same for emails whose lease ran out; the caller must settle them
+    renew, release    apply only to claims that are still the newest
+    settle            applies only to claims that are still the newest, each email on its own merits
+    retry, cancel, replay, dismiss
+                      wait for a running claim or settle of that email, then apply to the status they find
+    prune             removes finished emails in batches that never wait for, or hold up, a worker
+
+Which suite proves it: `tests/store/`, run on both databases.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from postroom.vocabulary import DeadReason, EmailId, LeaseToken, OnDoubt, Priority, Status
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def moment(value: Any) -> datetime | None:
+    """An instant as a driver returns it (a datetime, or microseconds since 1970), aware and in UTC."""
+    match value:
+        case None:
+            return None
+        case int():
+            return _EPOCH + timedelta(microseconds=value)
+        case _:
+            return value.astimezone(UTC)  # type: ignore[no-any-return]
+
+
+def microseconds(instant: datetime) -> int:
+    """Whole microseconds since 1970; refuses a datetime that does not say where it is."""
+    if instant.tzinfo is None:
+        raise ValueError(f"{instant!r} has no timezone; give an aware datetime, such as datetime.now(UTC)")
+    return (instant - _EPOCH) // timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What became of one enqueue."""
+
+    id: EmailId
+    """Of the email in the outbox: the new one, or the first one under the same key."""
+    duplicate: bool = False
+    """The key was there already; nothing was added."""
+    content_differs: bool = False
+    """A duplicate whose content is not that of the first: worth a look, for one of the two is not sent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The right to settle one email, for as long as nobody claims it anew."""
+
+    id: EmailId
+    token: LeaseToken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claimed:
+    """One email in the hands of a worker: everything an attempt needs, and nothing a settle has to ask again."""
+
+    claim: Claim
+    attempts: int
+    """Attempts made before this one."""
+    max_attempts: int
+    policy: str
+    on_doubt: OnDoubt
+    doubts: int
+    """How often it was in doubt before: another copy may be out there."""
+    takeovers: int
+    """How often an owner died over it."""
+    priority: Priority
+    kind: str
+    workspace: str
+    channel: str
+    sensitive: bool
+    outcomes: str | None
+    """What was said to each recipient so far, as JSON; None when nothing was."""
+    expires_at: datetime | None
+    due_at: datetime | None
+    created_at: datetime
+    leased_until: datetime
+    dot_noted: bool
+    """A previous owner noted that the final dot might be about to leave."""
+    version: int
+    subject: str
+    message_id: str
+    envelope: str
+    text: str | None
+    html: str | None
+    claimed_at: datetime
+    """The store's clock at the claim."""
+    previous_owner: str | None = None
+    """From whom it was taken over."""
+    attachments: Mapping[str, bytes] = field(default_factory=dict)
+    """Contents by digest."""
+
+    @property
+    def id(self) -> EmailId:
+        return self.claim.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settlement:
+    """What an attempt meant, ready to be recorded."""
+
+    claim: Claim
+    status: Status
+    attempts: int
+    due_at: datetime | None = None
+    dead_reason: DeadReason | None = None
+    last_error: str | None = None
+    reply_code: int | None = None
+    reply: str | None = None
+    """The last conversation in short, as JSON: shown to people."""
+    outcomes: str | None = None
+    doubts: int = 0
+    takeovers: int = 0
+    event: str | None = None
+    """What to write into the history, if anything."""
+    detail: str = "{}"
+
+    def as_row(self) -> dict[str, Any]:
+        """In the names of the `settle` query."""
+        return {
+            "id": self.claim.id,
+            "token": self.claim.token,
+            "status": self.status,
+            "due_at": self.due_at,
+            "attempts": self.attempts,
+            "dead_reason": self.dead_reason,
+            "last_error": self.last_error,
+            "reply_code": self.reply_code,
+            "reply": self.reply,
+            "outcomes": self.outcomes,
+            "doubts": self.doubts,
+            "takeovers": self.takeovers,
+            "event": self.event,
+            "detail": self.detail,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipient:
+    """Where one recipient stands."""
+
+    address: str
+    status: str
+    """`open`, `sent` or `dead`."""
+    code: int | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryEntry:
+    """One line of an email's story."""
+
+    at: datetime
+    what: str
+    """`failed`, `in_doubt`, `taken_over`, `retried`, `replayed`, `cancelled`, `dismissed`, …"""
+    attempt: int
+    actor: str | None
+    """Who, when it was a person."""
+    detail: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredEmail:
+    """An email as the outbox knows it."""
+
+    id: EmailId
+    status: Status
+    priority: Priority
+    kind: str
+    workspace: str
+    key: str | None
+    subject: str
+    message_id: str
+    recipients: tuple[Recipient, ...]
+    attempts: int
+    max_attempts: int
+    next_attempt_at: datetime | None
+    """When it is due; None when it is finished, held, or under way."""
+    last_error: str | None
+    dead_reason: DeadReason | None
+    reply_code: int | None
+    policy: str
+    on_doubt: OnDoubt
+    sensitive: bool
+    tags: tuple[str, ...]
+    size: int
+    version: int
+    """Of its content; a corrected replay adds one."""
+    doubts: int
+    takeovers: int
+    worker: str | None
+    """Who holds it while it is `sending`."""
+    leased_until: datetime | None
+    created_at: datetime
+    expires_at: datetime | None
+    last_attempt_at: datetime | None
+    last_queued_at: datetime | None
+    sent_at: datetime | None
+    finished_at: datetime | None
+    reply: Mapping[str, Any] | None = None
+    """The last conversation in short."""
+    history: tuple[HistoryEntry, ...] = ()
+    """Oldest first; given for one email, left out of lists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which emails a list or a bulk act is about. What is None does not narrow."""
+
+    status: Status | None = None
+    kind: str | None = None
+    workspace: str | None = None
+    recipient: str | None = None
+    key: str | None = None
+    tag: str | None = None
+    subject: str | None = None
+    """Any part of the subject, in any case."""
+    since: datetime | None = None
+    until: datetime | None = None
+    reply_code: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Some emails, newest first."""
+
+    emails: tuple[StoredEmail, ...]
+    next: EmailId | None
+    """Give it as `before` to get the next page; None on the last one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conservation:
+    """Both sides of the promise that nothing is lost."""
+
+    enqueued: int
+    """Counted as emails came in."""
+    counts: Mapping[str, int]
+    """Counted now, row by row; `dismissed` and `pruned` as they were counted when they went."""
+
+    @property
+    def accounted(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def holds(self) -> bool:
+        return self.enqueued == self.accounted

@@ -1,0 +1,143 @@
+"""Keeping the outbox small: finished emails go when their time is up, in bounded batches, archived first if wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from postroom.store.contents import digests_in, read_attachments
+from postroom.store.ids import first_id_at
+from postroom.store.plan import Course, Plan, ask
+from postroom.store.questions import ENVELOPE, histories, stored
+from postroom.store.records import as_archive
+from postroom.vocabulary import EmailId, Status
+
+Archive = Callable[[list[dict[str, Any]]], None]
+"""Writes emails down durably before they are removed."""
+
+PRUNABLE = (Status.SENT, Status.CANCELLED, Status.DEAD)
+"""What may be pruned at all; the dead only when they are named."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """What a prune did."""
+
+    removed: int
+    """Emails."""
+    swept: int
+    """Attachments, keys and events that nothing needed any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Finished emails past their keep."""
+
+    ids: tuple[EmailId, ...]
+    statuses: tuple[Status, ...]
+    """Of the ids, in their order."""
+
+
+def prune(
+    *,
+    before: datetime,
+    keys_before: datetime,
+    statuses: Collection[Status],
+    batch: int,
+    archive: Archive | None,
+    progress: Callable[[int], None],
+) -> Course[Pruned]:
+    """Remove every email that finished before then, in bounded batches, then sweep up what they leave."""
+    removed = 0
+    while went := (yield prune_batch(before=before, statuses=statuses, limit=batch, archive=archive)):
+        removed += went
+        progress(removed)
+    swept = 0
+    while went := (yield sweep(before=before, keys_before=keys_before, limit=batch)):
+        swept += went
+    yield compact()
+    return Pruned(removed=removed, swept=swept)
+
+
+def prunable(*, before: datetime, statuses: Collection[Status], limit: int) -> Plan[Batch]:
+    """The next batch of emails that finished before then, oldest first; skips any that are being worked on."""
+    rows = yield ask(
+        "prunable",
+        younger=first_id_at(before, slack=-timedelta(minutes=10)),
+        statuses=sorted(statuses),
+        before=before,
+        limit=limit,
+    )
+    return Batch(ids=tuple(EmailId(id) for id, _ in rows), statuses=tuple(Status(status) for _, status in rows))
+
+
+def remove(batch: Batch) -> Plan[int]:
+    """Remove a batch, counting what goes."""
+    removed = 0
+    for status in set(batch.statuses):
+        ids = [id for id, was in zip(batch.ids, batch.statuses, strict=True) if was is status]
+        removed += yield from forget(ids, was=status)
+    return removed
+
+
+def forget(ids: Sequence[EmailId], *, was: Status) -> Plan[int]:
+    """Remove emails of one status with all that is theirs, except their keys; how many there were."""
+    if not ids:
+        return 0
+    rows = yield ask("forget", ids=list(ids), events=True)
+    yield ask("tally", changes=left(was, len(rows), to="pruned"))
+    return len(rows)
+
+
+def left(was: Status, count: int, *, to: str) -> list[dict[str, object]]:
+    """The changes when emails leave the outbox: finished statuses are counted by tally, the others in place."""
+    changes: list[dict[str, object]] = [{"name": to, "change": count}]
+    if was in (Status.SENT, Status.CANCELLED):
+        changes.append({"name": was.value, "change": -count})
+    return changes
+
+
+def prune_batch(
+    *, before: datetime, statuses: Collection[Status], limit: int, archive: Archive | None = None
+) -> Plan[int]:
+    """Archive and remove one batch; how many went.
+
+    What is archived is on disk before the removal commits: a crash in between leaves a second copy in the archive,
+    never a gap.
+    """
+    batch = yield from prunable(before=before, statuses=statuses, limit=limit)
+    if archive is not None and batch.ids:
+        archive((yield from read_archive(batch.ids)))
+    return (yield from remove(batch))
+
+
+def read_archive(ids: Sequence[EmailId]) -> Plan[list[dict[str, Any]]]:
+    """Everything about these emails: state, content and history."""
+    rows = yield ask("archive", ids=list(ids))
+    events = yield from histories(ids)
+    found = []
+    for row in rows:
+        *_, text, html = row
+        envelope = row[ENVELOPE]
+        contents = yield from read_attachments(digests_in(envelope))
+        email = stored(row, history=events.get(row[0], ()))
+        found.append(as_archive(email, envelope=envelope, text=text, html=html, attachments=contents))
+    return found
+
+
+def sweep(*, before: datetime, keys_before: datetime, limit: int) -> Plan[int]:
+    """Remove what no email needs any more: attachments, events of emails long gone, keys past their keep."""
+    unused = yield ask("unused_attachments", limit=limit)
+    attachments = yield ask("sweep_attachments", digests=[digest for (digest,) in unused])
+    events = yield ask("sweep_events", before=before, limit=limit)
+    keys = yield ask("sweep_keys", before=keys_before, limit=limit)
+    return len(attachments) + len(events) + len(keys)
+
+
+def compact() -> Plan[None]:
+    """Sum up the tallies of past minutes. The sums stay the same; only the number of rows shrinks."""
+    [[mine]] = yield ask("try_compaction")
+    if mine:
+        yield ask("compact_tallies")

@@ -1,0 +1,60 @@
+"""From a database URL to a database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from postroom.errors import ConfigurationError
+from postroom.store.dialect import Clock
+from postroom.store.postgres.database import AsyncPostgresDatabase, PostgresDatabase
+from postroom.store.sqlite.database import AsyncSqliteDatabase, SqliteDatabase
+
+Database = SqliteDatabase | PostgresDatabase
+AsyncDatabase = AsyncSqliteDatabase | AsyncPostgresDatabase
+
+_KNOWN = "use sqlite:///file.db or postgresql://user@host/database"
+
+
+def open_database(url: str, *, tables: str = "postroom", clock: Clock | None = None) -> Database:
+    """The database of a URL, for threads. Nothing is connected yet. Without a clock it goes by the database's own."""
+    match _kind(url):
+        case "sqlite":
+            return SqliteDatabase(_path(url), prefix=f"{tables}_", clock=clock)
+        case _:
+            return PostgresDatabase(_libpq(url), schema=tables, clock=clock)
+
+
+def open_async_database(url: str, *, tables: str = "postroom", clock: Clock | None = None) -> AsyncDatabase:
+    """The database of a URL, for event loops. Nothing is connected yet."""
+    match _kind(url):
+        case "sqlite":
+            return AsyncSqliteDatabase(SqliteDatabase(_path(url), prefix=f"{tables}_", clock=clock))
+        case _:
+            return AsyncPostgresDatabase(_libpq(url), schema=tables, clock=clock)
+
+
+def _kind(url: str) -> str:
+    # SQLAlchemy's spelling with a driver is what many people have in their settings.
+    scheme = urlsplit(url).scheme.partition("+")[0].lower()
+    if scheme == "sqlite":
+        return "sqlite"
+    if scheme in ("postgres", "postgresql"):
+        return "postgres"
+    raise ConfigurationError(f"no database is known by the scheme {scheme or 'of nothing'!r}; {_KNOWN}")
+
+
+def _libpq(url: str) -> str:
+    return "postgresql://" + url.partition("://")[2]
+
+
+def _path(url: str) -> Path:
+    """`sqlite:///relative.db`, `sqlite:////absolute.db`."""
+    parts = urlsplit(url)
+    path = unquote(parts.path).removeprefix("/")
+    if parts.netloc or parts.query or not path or path == ":memory:":
+        raise ConfigurationError(
+            "an outbox on SQLite needs a file that survives the process: "
+            "sqlite:///app.db is relative, sqlite:////var/lib/app/app.db absolute, without options"
+        )
+    return Path(path)

@@ -1,0 +1,663 @@
+-- Every question Postroom asks PostgreSQL. The same names stand in ../sqlite/queries.sql.
+-- `:now` is null in production: the database's clock decides. Tests pass a time of their own.
+-- Lists travel as one JSON text, because every driver can send a text.
+
+-- fragment: now
+coalesce((:now::text)::timestamptz, statement_timestamp())
+
+-- fragment: stored
+e.id::text, e.status, e.priority, e.kind, e.workspace, e.key, e.attempts, e.max_attempts, e.due_at, e.created_at,
+e.expires_at, e.last_attempt_at, e.last_queued_at, e.sent_at, e.finished_at, e.last_error, e.dead_reason, e.reply_code,
+e.reply, e.outcomes, e.policy, e.on_doubt, e.sensitive, e.worker, e.leased_until, e.doubts, e.takeovers, e.version,
+c.subject, c.message_id, c.envelope, c.size, c.terms
+
+-- fragment: residual
+(:status::text IS NULL OR e.status = :status::text)
+    AND (:kind::text IS NULL OR e.kind = :kind::text)
+    AND (:workspace::text IS NULL OR e.workspace = :workspace::text)
+    AND (:since::timestamptz IS NULL OR e.created_at >= :since::timestamptz)
+    AND (:until::timestamptz IS NULL OR e.created_at < :until::timestamptz)
+    AND (:reply_code::int IS NULL OR e.reply_code = :reply_code::int)
+    AND (:subject::text IS NULL OR strpos(lower(c.subject), :subject::text) > 0)
+    AND NOT EXISTS (
+        SELECT
+        FROM json_array_elements_text((:terms::text)::json) AS wanted (term)
+        WHERE NOT EXISTS (SELECT FROM postroom.terms t WHERE t.term = wanted.term AND t.email_id = e.id)
+    )
+
+-- fragment: claimed_columns
+e.id::text, e.lease_token, e.attempts, e.max_attempts, e.policy, e.on_doubt, e.doubts, e.takeovers, e.priority, e.kind,
+e.workspace, e.channel, e.sensitive, e.outcomes, e.expires_at, e.due_at, e.created_at, e.leased_until, e.dot_noted_at,
+e.version, c.subject, c.message_id, c.envelope, c.text, c.html, {now}
+
+-- Take emails in, all in one statement: one round trip inside the caller's transaction.
+-- A key that is there already, also one that another transaction is about to commit, leaves its email out.
+-- name: enqueue
+WITH incoming AS MATERIALIZED (
+    SELECT *
+    FROM json_to_recordset((:emails::text)::json) AS email (
+        id uuid, status text, priority smallint, due_at timestamptz, max_attempts integer, lease_seconds float8,
+        worker text, policy text, on_doubt text, sensitive boolean, channel text, kind text, workspace text, key text,
+        expires_at timestamptz, fingerprint text, subject text, message_id text, envelope text, text text, html text,
+        size integer, terms json, attachments json
+    )
+),
+-- In key order, so that two batches with the same keys wait for each other instead of deadlocking; of two emails with
+-- one key in a batch, the first one enters.
+fresh_keys AS (
+    INSERT INTO postroom.keys (workspace, key, email_id, fingerprint, created_at)
+    SELECT workspace, key, id, fingerprint, {now}
+    FROM incoming
+    WHERE key IS NOT NULL
+    ORDER BY workspace, key, id
+    ON CONFLICT DO NOTHING
+    RETURNING email_id
+),
+accepted AS MATERIALIZED (
+    SELECT *
+    FROM incoming
+    WHERE key IS NULL OR id IN (SELECT email_id FROM fresh_keys)
+),
+new_contents AS (
+    INSERT INTO postroom.contents (email_id, subject, message_id, envelope, text, html, size, terms)
+    SELECT id, subject, message_id, envelope, text, html, size, terms::text
+    FROM accepted
+),
+new_terms AS (
+    INSERT INTO postroom.terms (term, email_id)
+    SELECT term, id
+    FROM accepted, json_array_elements_text(terms) AS term
+),
+new_uses AS (
+    INSERT INTO postroom.attachment_uses (digest, email_id)
+    SELECT digest, id
+    FROM accepted, json_array_elements_text(attachments) AS digest
+),
+new_tally AS (
+    INSERT INTO postroom.tallies (minute, name, change)
+    SELECT date_trunc('minute', {now}), 'enqueued', count(*)
+    FROM accepted
+    HAVING count(*) > 0
+),
+new_emails AS (
+    INSERT INTO postroom.emails (
+        id, status, priority, due_at, max_attempts, lease_token, leased_until, worker, policy, on_doubt, sensitive,
+        channel, kind, workspace, key, created_at, expires_at
+    )
+    SELECT
+        id, status, priority, coalesce(due_at, {now}), max_attempts,
+        CASE WHEN lease_seconds IS NULL THEN 0 ELSE 1 END, {now} + make_interval(secs => lease_seconds), worker,
+        policy, on_doubt, sensitive, channel, kind, workspace, key, {now}, expires_at
+    FROM accepted
+    RETURNING id
+),
+-- One wake-up per commit: PostgreSQL drops repeats within a transaction.
+wake AS (
+    SELECT pg_notify('postroom', '')
+    WHERE EXISTS (SELECT FROM accepted WHERE status = 'pending' AND due_at IS NULL)
+)
+SELECT id::text, (SELECT count(*) FROM wake)
+FROM new_emails;
+
+-- The tally and the wake-up of emails that arrived by COPY.
+-- name: copied
+WITH new_tally AS (
+    INSERT INTO postroom.tallies (minute, name, change)
+    VALUES (date_trunc('minute', {now}), 'enqueued', :count::bigint)
+)
+SELECT pg_notify('postroom', '');
+
+-- The clock that due times are compared with.
+-- name: clock
+SELECT {now};
+
+-- Who came first under these keys.
+-- name: first_under_key
+SELECT k.workspace, k.key, k.email_id::text, k.fingerprint
+FROM json_to_recordset((:keys::text)::json) AS wanted (workspace text, key text)
+JOIN postroom.keys k ON k.workspace = wanted.workspace AND k.key = wanted.key;
+
+-- Store an attachment unless it is there.
+-- name: store_attachment
+INSERT INTO postroom.attachments (digest, content, size)
+VALUES (:digest::text, :content::bytea, :size::integer)
+ON CONFLICT DO NOTHING;
+
+-- Keep attachments from being swept away until the caller's transaction ends. Shared: callers do not wait for callers.
+-- name: hold_attachments
+SELECT digest
+FROM postroom.attachments
+WHERE digest IN (SELECT json_array_elements_text((:digests::text)::json))
+ORDER BY digest
+FOR KEY SHARE;
+
+-- The attachments of these digests.
+-- name: attachments
+SELECT digest, content
+FROM postroom.attachments
+WHERE digest IN (SELECT json_array_elements_text((:digests::text)::json));
+
+-- Take the emails whose turn it is, each lane up to its share; what a lane leaves unused goes to the next one.
+-- `= ANY (ARRAY …)` keeps the planner on the primary key however many rows it expects.
+-- name: claim
+WITH urgent AS MATERIALIZED (
+    SELECT id
+    FROM postroom.emails
+    WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
+        AND priority = 0 AND due_at <= {now}
+    ORDER BY due_at, id
+    LIMIT :urgent::bigint
+    FOR UPDATE SKIP LOCKED
+),
+normal AS MATERIALIZED (
+    SELECT id
+    FROM postroom.emails
+    WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
+        AND priority = 1 AND due_at <= {now}
+    ORDER BY due_at, id
+    LIMIT :urgent::bigint + :normal::bigint - (SELECT count(*) FROM urgent)
+    FOR UPDATE SKIP LOCKED
+),
+bulk AS MATERIALIZED (
+    SELECT id
+    FROM postroom.emails
+    WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
+        AND priority = 2 AND due_at <= {now}
+    ORDER BY due_at, id
+    LIMIT :urgent::bigint + :normal::bigint + :bulk::bigint
+        - (SELECT count(*) FROM urgent) - (SELECT count(*) FROM normal)
+    FOR UPDATE SKIP LOCKED
+),
+claimed AS (
+    UPDATE postroom.emails
+    SET status = 'sending',
+        lease_token = lease_token + 1,
+        leased_until = {now} + make_interval(secs => :lease::float8),
+        worker = :worker::text,
+        dot_noted_at = NULL,
+        last_attempt_at = {now}
+    WHERE id = ANY (ARRAY (
+        SELECT id FROM urgent UNION ALL SELECT id FROM normal UNION ALL SELECT id FROM bulk
+    ))
+    RETURNING *
+)
+SELECT {claimed_columns}, NULL
+FROM claimed e
+JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
+ORDER BY e.priority, e.due_at, e.id;
+
+-- Take over emails whose owner let the lease run out, or is known to be dead. They come with a new token; the caller
+-- must settle them.
+-- name: take_over
+WITH expired AS MATERIALIZED (
+    SELECT id, worker
+    FROM postroom.emails
+    WHERE status = 'sending' AND (leased_until < {now} OR worker = :dead::text)
+    ORDER BY id
+    LIMIT :limit::bigint
+    FOR UPDATE SKIP LOCKED
+),
+claimed AS (
+    UPDATE postroom.emails
+    SET lease_token = lease_token + 1,
+        leased_until = {now} + make_interval(secs => :lease::float8),
+        worker = :worker::text
+    WHERE id = ANY (ARRAY (SELECT id FROM expired))
+    RETURNING *
+)
+SELECT {claimed_columns}, expired.worker
+FROM claimed e
+JOIN expired ON expired.id = e.id
+JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
+ORDER BY e.id;
+
+-- Lengthen the leases that are still ours.
+-- name: renew
+UPDATE postroom.emails e
+SET leased_until = {now} + make_interval(secs => :lease::float8)
+FROM json_to_recordset((:claims::text)::json) AS mine (id uuid, token bigint)
+WHERE e.id = mine.id AND e.lease_token = mine.token AND e.status = 'sending'
+RETURNING e.id::text, e.leased_until;
+
+-- Note that the final dot of these emails may be about to leave.
+-- name: note_dots
+UPDATE postroom.emails e
+SET dot_noted_at = {now}
+FROM json_to_recordset((:claims::text)::json) AS mine (id uuid, token bigint)
+WHERE e.id = mine.id AND e.lease_token = mine.token AND e.status = 'sending'
+RETURNING e.id::text;
+
+-- Give back emails that were claimed and not tried; they are due as before.
+-- name: release
+UPDATE postroom.emails e
+SET status = CASE WHEN e.doubts > 0 THEN 'in_doubt' WHEN e.attempts = 0 THEN 'pending' ELSE 'retrying' END,
+    leased_until = NULL,
+    worker = NULL,
+    dot_noted_at = NULL
+FROM json_to_recordset((:claims::text)::json) AS mine (id uuid, token bigint)
+WHERE e.id = mine.id AND e.lease_token = mine.token AND e.status = 'sending'
+RETURNING e.id::text;
+
+-- Record what came of attempts. The fence: only the holder of the newest claim settles. One truth may come late: an
+-- email was taken over and put in doubt, nobody has claimed it since, and its old owner knows that it was sent.
+-- name: settle
+WITH outcome AS MATERIALIZED (
+    SELECT *
+    FROM json_to_recordset((:outcomes::text)::json) AS o (
+        id uuid, token bigint, status text, due_at timestamptz, attempts integer, dead_reason text, last_error text,
+        reply_code smallint, reply text, outcomes text, doubts smallint, takeovers smallint, event text, detail text
+    )
+),
+settled AS (
+    UPDATE postroom.emails e
+    SET status = o.status,
+        due_at = o.due_at,
+        attempts = o.attempts,
+        dead_reason = o.dead_reason,
+        last_error = o.last_error,
+        reply_code = o.reply_code,
+        reply = o.reply,
+        outcomes = o.outcomes,
+        doubts = o.doubts,
+        takeovers = o.takeovers,
+        sent_at = CASE WHEN o.status = 'sent' THEN {now} END,
+        finished_at = CASE WHEN o.status IN ('sent', 'dead') THEN {now} END,
+        leased_until = NULL,
+        worker = NULL,
+        dot_noted_at = NULL
+    FROM outcome o
+    WHERE e.id = o.id
+        AND (
+            (e.status = 'sending' AND e.lease_token = o.token)
+            OR (e.status = 'in_doubt' AND e.lease_token = o.token + 1 AND o.status = 'sent')
+        )
+    RETURNING e.id, e.status, e.attempts, o.event, o.detail
+),
+new_events AS (
+    INSERT INTO postroom.events (email_id, at, what, attempt, detail)
+    SELECT id, {now}, event, attempts, detail
+    FROM settled
+    WHERE event IS NOT NULL
+    ORDER BY id
+),
+new_tallies AS (
+    INSERT INTO postroom.tallies (minute, name, change)
+    SELECT date_trunc('minute', {now}),
+        CASE status WHEN 'sent' THEN 'sent' WHEN 'dead' THEN 'died' WHEN 'in_doubt' THEN 'doubted' ELSE 'retried' END,
+        count(*)
+    FROM settled
+    GROUP BY status
+)
+SELECT id::text
+FROM settled;
+
+-- Lock emails for an act, in one order, so that acts wait for each other instead of deadlocking.
+-- name: lock
+SELECT e.id::text, e.status, e.attempts, e.max_attempts, e.outcomes, e.version, e.doubts, e.due_at
+FROM postroom.emails e
+WHERE e.id IN (SELECT json_array_elements_text((:ids::text)::json)::uuid)
+ORDER BY e.id
+FOR UPDATE;
+
+-- Carry an act out on locked emails. A new token ends whatever lease there was.
+-- name: change
+UPDATE postroom.emails e
+SET status = n.status,
+    due_at = CASE WHEN n.due_now THEN {now} ELSE e.due_at END,
+    attempts = n.attempts,
+    last_error = n.last_error,
+    dead_reason = NULL,
+    outcomes = n.outcomes,
+    version = n.version,
+    takeovers = 0,
+    lease_token = e.lease_token + 1,
+    leased_until = NULL,
+    worker = NULL,
+    finished_at = CASE WHEN n.status = 'cancelled' THEN {now} END
+FROM json_to_recordset((:changes::text)::json) AS n (
+    id uuid, status text, due_now boolean, attempts integer, last_error text, outcomes text, version smallint
+)
+WHERE e.id = n.id
+RETURNING e.id::text;
+
+-- Wake the workers when this transaction commits.
+-- name: wake
+SELECT pg_notify('postroom', '');
+
+-- Write down who did what.
+-- name: record
+INSERT INTO postroom.events (email_id, at, what, attempt, actor, detail)
+SELECT n.email_id, {now}, n.what, n.attempt, n.actor, n.detail
+FROM json_to_recordset((:events::text)::json) AS n (
+    email_id uuid, what text, attempt integer, actor text, detail text
+);
+
+-- Append changes to be summed.
+-- name: tally
+INSERT INTO postroom.tallies (minute, name, change)
+SELECT date_trunc('minute', {now}), n.name, n.change
+FROM json_to_recordset((:changes::text)::json) AS n (name text, change bigint);
+
+-- Add a corrected version of an email's content.
+-- name: add_version
+WITH incoming AS MATERIALIZED (
+    SELECT *
+    FROM json_to_record((:content::text)::json) AS n (
+        email_id uuid, version smallint, subject text, message_id text, envelope text, text text, html text,
+        size integer, terms json
+    )
+),
+new_terms AS (
+    INSERT INTO postroom.terms (term, email_id)
+    SELECT term, email_id
+    FROM incoming, json_array_elements_text(terms) AS term
+    ON CONFLICT DO NOTHING
+)
+INSERT INTO postroom.contents (email_id, version, subject, message_id, envelope, text, html, size, terms)
+SELECT email_id, version, subject, message_id, envelope, text, html, size, terms::text
+FROM incoming;
+
+-- Remove emails altogether. Their keys stay; so do the events of dismissed ones, until they are swept.
+-- name: forget
+WITH gone AS MATERIALIZED (
+    SELECT json_array_elements_text((:ids::text)::json)::uuid AS id
+),
+-- By their places in the table: expecting many, the planner would rather read all terms than look each one up.
+gone_terms AS (
+    DELETE FROM postroom.terms
+    WHERE ctid = ANY (ARRAY (
+        SELECT found.place
+        FROM gone
+        JOIN postroom.contents c ON c.email_id = gone.id
+        CROSS JOIN json_array_elements_text(c.terms::json) AS wanted (term)
+        CROSS JOIN LATERAL (
+            SELECT t.ctid AS place
+            FROM postroom.terms t
+            WHERE t.term = wanted.term AND t.email_id = gone.id
+            LIMIT 1
+        ) AS found
+    ))
+),
+gone_contents AS (
+    DELETE FROM postroom.contents
+    WHERE email_id = ANY (ARRAY (SELECT id FROM gone))
+),
+gone_uses AS (
+    DELETE FROM postroom.attachment_uses
+    WHERE email_id = ANY (ARRAY (SELECT id FROM gone))
+),
+gone_events AS (
+    DELETE FROM postroom.events
+    WHERE :events::boolean AND email_id = ANY (ARRAY (SELECT id FROM gone))
+)
+DELETE FROM postroom.emails
+WHERE id = ANY (ARRAY (SELECT id FROM gone))
+RETURNING id::text;
+
+-- One email.
+-- name: get
+SELECT {stored}
+FROM postroom.emails e
+JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
+WHERE e.id = :id::uuid;
+
+-- The content of one version of an email.
+-- name: content
+SELECT c.subject, c.message_id, c.envelope, c.text, c.html, c.terms
+FROM postroom.contents c
+WHERE c.email_id = :id::uuid AND c.version = :version::smallint;
+
+-- The story of these emails, oldest first.
+-- name: history
+SELECT email_id::text, at, what, attempt, actor, detail
+FROM postroom.events
+WHERE email_id = ANY (ARRAY (SELECT json_array_elements_text((:ids::text)::json)::uuid))
+ORDER BY id;
+
+-- The LIMIT keeps the planner from merging the two tables, which would read all content newer than the page.
+-- fragment: with_content
+CROSS JOIN LATERAL (
+    SELECT *
+    FROM postroom.contents
+    WHERE email_id = e.id AND version = e.version
+    LIMIT 1
+) AS c
+
+-- Newest first, by id alone.
+-- name: list_newest
+SELECT {stored}
+FROM postroom.emails e
+{with_content}
+WHERE e.id < :before::uuid AND e.id >= :after::uuid
+    AND {residual}
+ORDER BY e.id DESC
+LIMIT :limit::bigint;
+
+-- Newest first within an unfinished status.
+-- name: list_by_status
+SELECT {stored}
+FROM postroom.emails e
+{with_content}
+WHERE e.status = :driving::text AND e.status NOT IN ('sent', 'cancelled')
+    AND e.id < :before::uuid AND e.id >= :after::uuid
+    AND {residual}
+ORDER BY e.id DESC
+LIMIT :limit::bigint;
+
+-- Newest first among the cancelled, who are few beside those that were sent.
+-- name: list_cancelled
+SELECT {stored}
+FROM postroom.emails e
+{with_content}
+WHERE e.status = 'cancelled'
+    AND e.id < :before::uuid AND e.id >= :after::uuid
+    AND {residual}
+ORDER BY e.id DESC
+LIMIT :limit::bigint;
+
+-- Newest first among the emails with one exact term.
+-- name: list_by_term
+SELECT {stored}
+FROM postroom.terms driving
+JOIN postroom.emails e ON e.id = driving.email_id
+{with_content}
+WHERE driving.term = :driving::text
+    AND driving.email_id < :before::uuid AND driving.email_id >= :after::uuid
+    AND {residual}
+ORDER BY driving.email_id DESC
+LIMIT :limit::bigint;
+
+-- How many emails wait, by status, from the index of the unfinished, however many have finished; and what has been
+-- counted along the way. One statement, because two would see two moments and miss what moved between them.
+-- name: count_unfinished
+SELECT 'row', status, count(*)
+FROM postroom.emails
+WHERE status NOT IN ('sent', 'cancelled')
+GROUP BY status
+UNION ALL
+SELECT 'tally', name, sum(change)::bigint
+FROM postroom.tallies
+GROUP BY name;
+
+-- Every row counted, finished ones too: for the check of the sum, not for a dashboard.
+-- name: count_all
+SELECT 'row', status, count(*)
+FROM postroom.emails
+GROUP BY status
+UNION ALL
+SELECT 'tally', name, sum(change)::bigint
+FROM postroom.tallies
+GROUP BY name;
+
+-- How long the oldest due email has waited.
+-- name: oldest_due
+SELECT min(due_at)
+FROM (
+    SELECT (
+        SELECT due_at
+        FROM postroom.emails
+        WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
+            AND priority = lane AND due_at <= {now}
+        ORDER BY due_at, id
+        LIMIT 1
+    ) AS due_at
+    FROM generate_series(0, 2) AS lane
+) oldest;
+
+-- When the next email comes due, this side of the future or beyond.
+-- name: next_due
+SELECT min(due_at)
+FROM (
+    SELECT (
+        SELECT due_at
+        FROM postroom.emails
+        WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
+            AND priority = lane
+        ORDER BY due_at, id
+        LIMIT 1
+    ) AS due_at
+    FROM generate_series(0, 2) AS lane
+) next;
+
+-- Finished emails past their keep, oldest first. The id bound keeps the scan off younger rows.
+-- name: prunable
+SELECT e.id::text, e.status
+FROM postroom.emails e
+WHERE e.id < :younger::uuid
+    AND e.status IN (SELECT json_array_elements_text((:statuses::text)::json))
+    AND e.finished_at < :before::timestamptz
+ORDER BY e.id
+LIMIT :limit::bigint
+FOR UPDATE SKIP LOCKED;
+
+-- Everything about these emails, for the archive.
+-- name: archive
+SELECT {stored}, c.text, c.html
+FROM postroom.emails e
+JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
+WHERE e.id = ANY (ARRAY (SELECT json_array_elements_text((:ids::text)::json)::uuid))
+ORDER BY e.id;
+
+-- Attachments that no email seems to carry any more, locked. Those a running enqueue holds are skipped.
+-- name: unused_attachments
+SELECT a.digest
+FROM postroom.attachments a
+WHERE NOT EXISTS (SELECT FROM postroom.attachment_uses u WHERE u.digest = a.digest)
+LIMIT :limit::bigint
+FOR UPDATE SKIP LOCKED;
+
+-- Looked at again under the lock: an enqueue may have committed between the first look and the lock.
+-- name: sweep_attachments
+DELETE FROM postroom.attachments a
+WHERE a.digest IN (SELECT json_array_elements_text((:digests::text)::json))
+    AND NOT EXISTS (SELECT FROM postroom.attachment_uses u WHERE u.digest = a.digest)
+RETURNING a.digest;
+
+-- Keys past their keep whose email is gone.
+-- name: sweep_keys
+DELETE FROM postroom.keys
+WHERE (workspace, key) IN (
+    SELECT k.workspace, k.key
+    FROM postroom.keys k
+    WHERE k.created_at < :before::timestamptz
+        AND NOT EXISTS (SELECT FROM postroom.emails e WHERE e.id = k.email_id)
+    LIMIT :limit::bigint
+)
+RETURNING email_id::text;
+
+-- Events past their keep whose email is gone.
+-- name: sweep_events
+DELETE FROM postroom.events
+WHERE id IN (
+    SELECT v.id
+    FROM postroom.events v
+    WHERE v.at < :before::timestamptz
+        AND NOT EXISTS (SELECT FROM postroom.emails e WHERE e.id = v.email_id)
+    ORDER BY v.id
+    LIMIT :limit::bigint
+)
+RETURNING id;
+
+-- Sum up tallies: minutes for two days, hours for forty, then days. Gains and losses stay apart for the charts.
+-- name: compact_tallies
+WITH gone AS (
+    DELETE FROM postroom.tallies
+    WHERE minute < date_trunc('minute', {now})
+    RETURNING *
+)
+INSERT INTO postroom.tallies (minute, name, change)
+SELECT
+    CASE
+        WHEN minute >= {now} - interval '2 days' THEN minute
+        WHEN minute >= {now} - interval '40 days' THEN date_trunc('hour', minute)
+        ELSE date_trunc('day', minute)
+    END AS moment,
+    name,
+    sum(change)
+FROM gone
+GROUP BY moment, name, sign(change);
+
+-- Only one compaction at a time: a second one would wait for rows that are about to vanish.
+-- name: try_compaction
+SELECT pg_try_advisory_xact_lock(hashtext('postroom.compaction'));
+
+-- What happened per minute.
+-- name: tallies_since
+SELECT minute, name, sum(change)::bigint
+FROM postroom.tallies
+WHERE minute >= :since::timestamptz AND change > 0
+GROUP BY minute, name
+ORDER BY minute, name;
+
+-- A sign of life.
+-- name: heartbeat
+INSERT INTO postroom.workers AS w (name, host, version, started_at, seen_at, in_flight, rate)
+VALUES (:name::text, :host::text, :version::text, {now}, {now}, :in_flight::int, :rate::real)
+ON CONFLICT (name) DO UPDATE
+SET seen_at = excluded.seen_at, in_flight = excluded.in_flight, rate = excluded.rate;
+
+-- The last word of a worker that stops.
+-- name: retire_worker
+DELETE FROM postroom.workers
+WHERE name = :name::text OR seen_at < {now} - interval '1 day';
+
+-- Who works here.
+-- name: workers
+SELECT name, host, version, started_at, seen_at, in_flight, rate
+FROM postroom.workers
+ORDER BY name;
+
+-- The state of a transport, locked: breaker and rate are shared by all workers.
+-- name: lock_transport
+INSERT INTO postroom.transports (name, updated_at)
+VALUES (:name::text, {now})
+ON CONFLICT DO NOTHING;
+SELECT state, reason, since, next_probe_at, step, failures, failed_at, arrival, {now}
+FROM postroom.transports
+WHERE name = :name::text
+FOR UPDATE;
+
+-- What was learnt of a transport.
+-- name: change_transport
+UPDATE postroom.transports
+SET state = :state::text,
+    reason = :reason::text,
+    since = :since::timestamptz,
+    next_probe_at = :next_probe_at::timestamptz,
+    step = :step::int,
+    failures = :failures::int,
+    failed_at = :failed_at::timestamptz,
+    updated_at = {now}
+WHERE name = :name::text;
+
+-- How far ahead the rate of a transport is reserved.
+-- name: change_arrival
+UPDATE postroom.transports
+SET arrival = :arrival::bigint
+WHERE name = :name::text;
+
+-- How every transport is doing.
+-- name: transports
+SELECT name, state, reason, since, next_probe_at, step, failures, failed_at
+FROM postroom.transports
+ORDER BY name;

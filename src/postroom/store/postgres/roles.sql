@@ -1,0 +1,46 @@
+-- Four roles, none of which can sign in: grant them to the users that do.
+--
+--   postroom_owner   owns the tables and applies migrations
+--   postroom_app     may enqueue, and see nothing of what others enqueued but who holds a key
+--   postroom_worker  may do what workers, the desk and housekeeping do; cannot change the schema
+--   postroom_reader  may look, and touch nothing
+
+DO $$
+DECLARE
+    wanted text;
+BEGIN
+    FOREACH wanted IN ARRAY ARRAY['postroom_owner', 'postroom_app', 'postroom_worker', 'postroom_reader'] LOOP
+        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = wanted) THEN
+            EXECUTE format('CREATE ROLE %I NOLOGIN', wanted);
+        END IF;
+    END LOOP;
+END
+$$;
+
+ALTER SCHEMA postroom OWNER TO postroom_owner;
+
+DO $$
+DECLARE
+    found record;
+BEGIN
+    FOR found IN SELECT schemaname, tablename FROM pg_tables WHERE schemaname = 'postroom' LOOP
+        EXECUTE format('ALTER TABLE %I.%I OWNER TO postroom_owner', found.schemaname, found.tablename);
+    END LOOP;
+END
+$$;
+
+GRANT USAGE ON SCHEMA postroom TO postroom_app, postroom_worker, postroom_reader;
+
+GRANT INSERT ON
+    postroom.emails, postroom.contents, postroom.terms, postroom.keys,
+    postroom.attachments, postroom.attachment_uses, postroom.tallies
+TO postroom_app;
+GRANT SELECT (id) ON postroom.emails TO postroom_app;
+GRANT SELECT ON postroom.keys, postroom.migrations TO postroom_app;
+-- Holding an attachment against a sweep is a lock, and a lock needs the right to update some column.
+GRANT SELECT (digest), UPDATE (size) ON postroom.attachments TO postroom_app;
+
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA postroom TO postroom_worker;
+REVOKE INSERT, UPDATE, DELETE ON postroom.migrations FROM postroom_worker;
+
+GRANT SELECT ON ALL TABLES IN SCHEMA postroom TO postroom_reader;

@@ -1,0 +1,253 @@
+"""What can be asked of the outbox. Nothing here changes anything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from postroom.compose.frozen import recipients_in
+from postroom.errors import EmailNotFound
+from postroom.store.contract import Conservation, Filter, HistoryEntry, Page, Recipient, StoredEmail, moment
+from postroom.store.ids import FIRST, LAST, first_id_at
+from postroom.store.order import recipient_term, tags_in
+from postroom.store.plan import Plan, Row, Rows, Statement, ask
+from postroom.vocabulary import DeadReason, EmailId, OnDoubt, Priority, Status
+
+ENVELOPE = 30
+"""The place of the envelope among the `stored` columns."""
+
+GONE = ("dismissed", "pruned")
+"""What becomes of emails that leave the outbox."""
+
+COUNTED = (*Status, *GONE)
+"""Everything that has been enqueued is in exactly one of these."""
+
+TALLIED = (Status.SENT, Status.CANCELLED, *GONE)
+"""Counted along the way, so that nobody counts finished rows; the rest is counted in place."""
+
+CLOCK_SLACK = timedelta(minutes=10)
+"""How far the clock of a machine that enqueues may be from the database's."""
+
+
+def get(id: EmailId) -> Plan[StoredEmail]:
+    """One email with its history."""
+    rows = yield ask("get", id=id)
+    if not rows:
+        raise EmailNotFound(id)
+    events = yield from histories([id])
+    return stored(rows[0], history=events.get(id, ()))
+
+
+def histories(ids: Sequence[EmailId]) -> Plan[dict[EmailId, tuple[HistoryEntry, ...]]]:
+    """The stories of these emails, oldest line first."""
+    found: dict[EmailId, list[HistoryEntry]] = {}
+    for row in (yield ask("history", ids=list(ids))):
+        found.setdefault(EmailId(row[0]), []).append(_entry(row))
+    return {id: tuple(entries) for id, entries in found.items()}
+
+
+def list_emails(wanted: Filter, *, limit: int, before: EmailId | None = None) -> Plan[Page]:
+    """A page of emails, newest first. A page never skips or repeats an email, whatever arrives meanwhile."""
+    if wanted.key is not None:
+        return (yield from _list_by_key(wanted, before))
+    rows = yield _choose(wanted, limit=limit + 1, before=before or LAST)
+    emails = tuple(stored(row) for row in rows[:limit])
+    return Page(emails=emails, next=emails[-1].id if len(rows) > limit else None)
+
+
+def count(wanted: Filter, *, at_most: int) -> Plan[int]:
+    """How many emails match, counted up to `at_most`."""
+    page = yield from list_emails(wanted, limit=at_most)
+    return len(page.emails)
+
+
+def counts() -> Plan[dict[str, int]]:
+    """How many emails there are, by status, and how many have gone. Does not look at finished rows."""
+    rows, tallies = _rows_and_tallies((yield ask("count_unfinished")))
+    return {str(name): (tallies if name in TALLIED else rows).get(name, 0) for name in COUNTED}
+
+
+def conservation() -> Plan[Conservation]:
+    """Both sides of the sum: what was enqueued, and where all of it is now, counted row by row."""
+    rows, tallies = _rows_and_tallies((yield ask("count_all")))
+    found = {str(name): (tallies if name in GONE else rows).get(name, 0) for name in COUNTED}
+    return Conservation(enqueued=tallies.get("enqueued", 0), counts=found)
+
+
+def _rows_and_tallies(found: Rows) -> tuple[dict[str, int], dict[str, int]]:
+    """What was counted now, and what was counted along the way."""
+    counted: dict[str, dict[str, int]] = {"row": {}, "tally": {}}
+    for source, name, count in found:
+        counted[source][name] = int(count)
+    return counted["row"], counted["tally"]
+
+
+def oldest_due() -> Plan[datetime | None]:
+    """Since when the oldest due email waits; None when nothing is due."""
+    [[due_at]] = yield ask("oldest_due")
+    return moment(due_at)
+
+
+def next_due() -> Plan[datetime | None]:
+    """When the next email comes due, or came due; None when nothing waits."""
+    [[due_at]] = yield ask("next_due")
+    return moment(due_at)
+
+
+def tallies_since(since: datetime) -> Plan[list[tuple[datetime, str, int]]]:
+    """What happened, per minute: `enqueued`, `sent`, `retried`, `died`, `doubted`."""
+    rows = yield ask("tallies_since", since=since)
+    return [(_instant(minute), name, int(total)) for minute, name, total in rows]
+
+
+def _list_by_key(wanted: Filter, before: EmailId | None) -> Plan[Page]:
+    rows = yield ask("first_under_key", keys=[{"workspace": wanted.workspace or "", "key": wanted.key}])
+    if not rows or (before and rows[0][2] >= before):
+        return Page(emails=(), next=None)
+    found = yield ask("get", id=rows[0][2])
+    emails = tuple(email for email in map(stored, found) if wanted.status in (None, email.status))
+    return Page(emails=emails, next=None)
+
+
+def _choose(wanted: Filter, *, limit: int, before: EmailId) -> Statement:
+    """The query whose index fits best: an exact term is rarer than a status, a status rarer than everything."""
+    terms = _terms(wanted)
+    parameters: dict[str, Any] = {
+        "status": wanted.status,
+        "kind": wanted.kind,
+        "workspace": wanted.workspace,
+        "since": wanted.since,
+        "until": wanted.until,
+        "reply_code": wanted.reply_code,
+        "subject": wanted.subject.lower() if wanted.subject is not None else None,
+        "terms": terms[1:],
+        "limit": limit,
+        "before": _earlier(before, wanted.until),
+        "after": first_id_at(wanted.since, slack=CLOCK_SLACK) if wanted.since else FIRST,
+    }
+    if terms:
+        return ask("list_by_term", driving=terms[0], **parameters)
+    match wanted.status:
+        case None | Status.SENT:
+            return ask("list_newest", **parameters)
+        case Status.CANCELLED:
+            return ask("list_cancelled", **parameters)
+        case status:
+            return ask("list_by_status", driving=status, **parameters)
+
+
+def _terms(wanted: Filter) -> list[str]:
+    """The exact terms of a filter, rarest kind first. An empty workspace or kind has no term; the row itself tells."""
+    found = [
+        recipient_term(wanted.recipient) if wanted.recipient else None,
+        f"tag:{wanted.tag}" if wanted.tag else None,
+        f"kind:{wanted.kind}" if wanted.kind else None,
+        f"workspace:{wanted.workspace}" if wanted.workspace else None,
+    ]
+    return [term for term in found if term]
+
+
+def _earlier(before: EmailId, until: datetime | None) -> EmailId:
+    return before if until is None else min(before, first_id_at(until, slack=-CLOCK_SLACK))
+
+
+def stored(row: Row, *, history: tuple[HistoryEntry, ...] = ()) -> StoredEmail:
+    """A row of the `stored` columns as a value."""
+    (
+        id,
+        status,
+        priority,
+        kind,
+        workspace,
+        key,
+        attempts,
+        max_attempts,
+        due_at,
+        created_at,
+        expires_at,
+        last_attempt_at,
+        last_queued_at,
+        sent_at,
+        finished_at,
+        last_error,
+        dead_reason,
+        reply_code,
+        reply,
+        outcomes,
+        policy,
+        on_doubt,
+        sensitive,
+        worker,
+        leased_until,
+        doubts,
+        takeovers,
+        version,
+        subject,
+        message_id,
+        envelope,
+        size,
+        terms,
+    ) = row[:33]
+    state = Status(status)
+    return StoredEmail(
+        id=EmailId(id),
+        status=state,
+        priority=Priority(priority),
+        kind=kind,
+        workspace=workspace,
+        key=key,
+        subject=subject,
+        message_id=message_id,
+        recipients=recipients_of(recipients_in(envelope), outcomes, state, reply_code),
+        attempts=attempts,
+        max_attempts=max_attempts,
+        next_attempt_at=moment(due_at) if state in (Status.PENDING, Status.RETRYING, Status.IN_DOUBT) else None,
+        last_error=last_error,
+        dead_reason=DeadReason(dead_reason) if dead_reason else None,
+        reply_code=reply_code,
+        policy=policy,
+        on_doubt=OnDoubt(on_doubt),
+        sensitive=bool(sensitive),
+        tags=tags_in(terms),
+        size=size,
+        version=version,
+        doubts=doubts,
+        takeovers=takeovers,
+        worker=worker,
+        leased_until=moment(leased_until),
+        created_at=_instant(created_at),
+        expires_at=moment(expires_at),
+        last_attempt_at=moment(last_attempt_at),
+        last_queued_at=moment(last_queued_at),
+        sent_at=moment(sent_at),
+        finished_at=moment(finished_at),
+        reply=json.loads(reply) if reply else None,
+        history=history,
+    )
+
+
+def recipients_of(
+    addresses: tuple[str, ...], outcomes: str | None, status: Status, reply_code: int | None
+) -> tuple[Recipient, ...]:
+    """Where each recipient stands. Without outcomes of their own they all share the email's fate."""
+    if outcomes is not None:
+        states = json.loads(outcomes)
+        return tuple(
+            Recipient(address=address, status=state, code=code, text=text)
+            for address, (state, code, text) in zip(addresses, states, strict=True)
+        )
+    shared = {Status.SENT: "sent", Status.DEAD: "dead"}.get(status, "open")
+    return tuple(Recipient(address=address, status=shared, code=reply_code) for address in addresses)
+
+
+def _entry(row: Row) -> HistoryEntry:
+    _id, at, what, attempt, actor, detail = row
+    return HistoryEntry(at=_instant(at), what=what, attempt=attempt, actor=actor, detail=json.loads(detail))
+
+
+def _instant(value: Any) -> datetime:
+    instant = moment(value)
+    assert instant is not None
+    return instant

@@ -1,0 +1,220 @@
+"""Our own connections to a SQLite file: one for each thread, WAL, every commit on disk before it returns."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from postroom.errors import ConfigurationError, PostroomError
+from postroom.store.dialect import Clock, sqlite_dialect
+from postroom.store.failures import raise_plainly
+from postroom.store.plan import Plan, Rows, Statement, Step, ask, run
+from postroom.store.queries import ParameterStyle
+
+T = TypeVar("T")
+
+OLDEST = (3, 35, 0)
+"""The first SQLite with RETURNING."""
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class SqliteDatabase:
+    """A file, and a connection to it for each thread that asks."""
+
+    copies = False
+
+    def __init__(
+        self, path: Path, *, prefix: str = "postroom_", clock: Clock | None = None, patience: float = 30
+    ) -> None:
+        """`patience`: seconds to wait for another writer before saying that the database is busy."""
+        if sqlite3.sqlite_version_info < OLDEST:
+            raise ConfigurationError(
+                f"SQLite {sqlite3.sqlite_version} is too old: Postroom needs 3.35; use a newer Python build"
+            )
+        self.path = path
+        self.dialect = sqlite_dialect(prefix=prefix, clock=clock or _utc_now)
+        self._patience = patience
+        self._local = threading.local()
+        self._lock = threading.Lock()
+        self._open: list[sqlite3.Connection] = []
+
+    def run(self, plan: Plan[T], *, writes: bool = True, atomic: bool = True) -> T:
+        """Carry a plan out in a transaction of its own."""
+        with self.transaction(writes=writes) as connection:
+            return self.run_on(connection, plan)
+
+    def run_on(self, connection: sqlite3.Connection, plan: Plan[T]) -> T:
+        """Carry a plan out on one of our connections, within its transaction."""
+        try:
+            return run(plan, lambda step: self._execute(connection, step))
+        except sqlite3.Error as error:
+            raise_plainly(error)
+
+    @contextmanager
+    def transaction(self, *, writes: bool = True) -> Iterator[sqlite3.Connection]:
+        """A transaction on this thread's connection; commits at the end of the block, rolls back if it raises."""
+        connection = self.connection()
+        if connection.in_transaction:
+            raise PostroomError(
+                "this thread is inside outbox.transaction() already; "
+                "pass the connection it gave you as connection=, so that both are one transaction"
+            )
+        try:
+            # A writer takes the write lock at once: upgrading later could fail where waiting would have helped.
+            connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+        except sqlite3.Error as error:
+            raise_plainly(error)
+        try:
+            yield connection
+        except BaseException:
+            connection.rollback()
+            raise
+        connection.commit()
+
+    def connection(self) -> sqlite3.Connection:
+        """This thread's connection."""
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._connect()
+            self._local.connection = connection
+            with self._lock:
+                self._open.append(connection)
+        return connection
+
+    def close(self) -> None:
+        """Close every thread's connection."""
+        with self._lock:
+            for connection in self._open:
+                connection.close()
+            self._open.clear()
+        self._local = threading.local()
+
+    def _connect(self) -> sqlite3.Connection:
+        try:
+            # Closed from whichever thread closes the outbox, hence no check; each is used by one thread only.
+            connection = sqlite3.connect(
+                self.path, timeout=self._patience, isolation_level=None, check_same_thread=False
+            )
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA temp_store = MEMORY")
+            # SQLite lowers ASCII only; people search in every script.
+            connection.create_function("lower", 1, _lower, deterministic=True)
+            for sql, _ in self.dialect.speak(ask("prepare_connection"), ParameterStyle.NAMED):
+                connection.execute(sql)
+            return connection
+        except sqlite3.Error as error:
+            raise_plainly(error)
+
+    def _execute(self, connection: sqlite3.Connection, step: Step) -> Rows:
+        assert isinstance(step, Statement), "COPY is only for databases that say `copies`"
+        rows: Rows = []
+        for sql, values in self.dialect.speak(step, ParameterStyle.NAMED):
+            rows = connection.execute(sql, values).fetchall()
+        return rows
+
+
+def _lower(text: str | None) -> str | None:
+    return None if text is None else text.lower()
+
+
+class AsyncSqliteDatabase:
+    """The same for event loops: plans run whole, in a thread of their own, so that the loop never waits for a disk."""
+
+    copies = False
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+        self.path = database.path
+        self.dialect = database.dialect
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="postroom-sqlite")
+
+    async def run(self, plan: Plan[T], *, writes: bool = True, atomic: bool = True) -> T:
+        """Carry a plan out in a transaction of its own."""
+        return await self._in_thread(lambda: self._database.run(plan, writes=writes))
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncSqliteConnection]:
+        """A transaction with a thread and a connection to itself, so that nothing else of ours falls into it."""
+        thread = ThreadPoolExecutor(1, thread_name_prefix="postroom-sqlite-transaction")
+        loop = asyncio.get_running_loop()
+        transaction = self._database.transaction()
+        connection = await loop.run_in_executor(thread, transaction.__enter__)
+        try:
+            yield AsyncSqliteConnection(self._database, connection, thread)
+        except BaseException as error:
+            await asyncio.shield(
+                loop.run_in_executor(thread, _leave, transaction.__exit__, type(error), error, error.__traceback__)
+            )
+            raise
+        else:
+            await asyncio.shield(loop.run_in_executor(thread, transaction.__exit__, None, None, None))
+        finally:
+            thread.shutdown(wait=False)
+
+    async def refresh(self) -> None:
+        """Nothing to do: a file does not go away and come back."""
+
+    async def close(self) -> None:
+        await self._in_thread(self._database.close)
+        self._thread.shutdown(wait=False)
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+
+def _leave(leave: Callable[..., Any], *details: Any) -> None:
+    """Roll back; the block's own error goes on by itself."""
+    try:
+        leave(*details)
+    except BaseException as error:
+        if error is not details[1]:
+            raise
+
+
+class AsyncSqliteConnection:
+    """What `AsyncOutbox.transaction()` gives on SQLite: `await connection.execute(sql, parameters)`."""
+
+    dialect_name = "sqlite"
+    is_async = True
+    copies = False
+
+    def __init__(self, database: SqliteDatabase, connection: sqlite3.Connection, thread: ThreadPoolExecutor) -> None:
+        self._database = database
+        self._connection = connection
+        self._thread = thread
+
+    async def execute(self, sql: str, parameters: Any = ()) -> list[Any]:
+        """Run a statement of the caller's within this transaction; its rows."""
+        return await self._in_thread(lambda: self._connection.execute(sql, parameters).fetchall())
+
+    async def run(self, plan: Plan[T], dialect: object = None) -> T:
+        """Carry a plan out within this transaction: all of it, or, if it raises, none of it."""
+        return await self._in_thread(lambda: self._run_whole(plan))
+
+    def _run_whole(self, plan: Plan[T]) -> T:
+        self._connection.execute("SAVEPOINT postroom_plan")
+        try:
+            return self._database.run_on(self._connection, plan)
+        except BaseException:
+            self._connection.execute("ROLLBACK TO postroom_plan")
+            raise
+        finally:
+            self._connection.execute("RELEASE postroom_plan")
+
+    def postroom_caller(self) -> AsyncSqliteConnection:
+        return self
+
+    async def _in_thread(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)

@@ -1,0 +1,611 @@
+-- Every question Postroom asks SQLite. The same names stand in ../postgres/queries.sql.
+-- SQLite has no writing CTEs, so a verb may be several statements; the writer's transaction holds them together.
+-- It has one writer at a time and no row locks, so nothing needs SKIP LOCKED or FOR UPDATE.
+-- Instants are microseconds since 1970; `:now` always comes from the caller, because all share one machine's clock.
+
+-- fragment: stored
+e.id, e.status, e.priority, e.kind, e.workspace, e.key, e.attempts, e.max_attempts, e.due_at, e.created_at,
+e.expires_at, e.last_attempt_at, e.last_queued_at, e.sent_at, e.finished_at, e.last_error, e.dead_reason, e.reply_code,
+e.reply, e.outcomes, e.policy, e.on_doubt, e.sensitive, e.worker, e.leased_until, e.doubts, e.takeovers, e.version,
+c.subject, c.message_id, c.envelope, c.size, c.terms
+
+-- fragment: residual
+(:status IS NULL OR e.status = :status)
+    AND (:kind IS NULL OR e.kind = :kind)
+    AND (:workspace IS NULL OR e.workspace = :workspace)
+    AND (:since IS NULL OR e.created_at >= :since)
+    AND (:until IS NULL OR e.created_at < :until)
+    AND (:reply_code IS NULL OR e.reply_code = :reply_code)
+    AND (:subject IS NULL OR instr(lower(c.subject), :subject) > 0)
+    AND NOT EXISTS (
+        SELECT 1
+        FROM json_each(:terms) AS wanted
+        WHERE NOT EXISTS (SELECT 1 FROM postroom_terms t WHERE t.term = wanted.value AND t.email_id = e.id)
+    )
+
+-- fragment: claimed_columns
+e.id, e.lease_token, e.attempts, e.max_attempts, e.policy, e.on_doubt, e.doubts, e.takeovers, e.priority, e.kind,
+e.workspace, e.channel, e.sensitive, e.outcomes, e.expires_at, e.due_at, e.created_at, e.leased_until, e.dot_noted_at,
+e.version, c.subject, c.message_id, c.envelope, c.text, c.html, :now
+
+-- Emails that may enter: those without a key, and those whose key is theirs.
+-- fragment: accepted
+FROM json_each(:emails) AS incoming
+WHERE json_extract(value, '$.key') IS NULL
+    OR EXISTS (
+        SELECT 1
+        FROM postroom_keys k
+        WHERE k.workspace = json_extract(value, '$.workspace')
+            AND k.key = json_extract(value, '$.key')
+            AND k.email_id = json_extract(value, '$.id')
+    )
+
+-- Take emails in. A key that is there already leaves its email out.
+-- name: enqueue
+INSERT INTO postroom_keys (workspace, key, email_id, fingerprint, created_at)
+SELECT
+    json_extract(value, '$.workspace'), json_extract(value, '$.key'), json_extract(value, '$.id'),
+    json_extract(value, '$.fingerprint'), :now
+FROM json_each(:emails)
+WHERE json_extract(value, '$.key') IS NOT NULL
+ON CONFLICT DO NOTHING;
+INSERT INTO postroom_contents (email_id, subject, message_id, envelope, text, html, size, terms)
+SELECT
+    json_extract(value, '$.id'), json_extract(value, '$.subject'), json_extract(value, '$.message_id'),
+    json_extract(value, '$.envelope'), json_extract(value, '$.text'), json_extract(value, '$.html'),
+    json_extract(value, '$.size'), json_extract(value, '$.terms')
+{accepted};
+INSERT INTO postroom_terms (term, email_id)
+SELECT term.value, accepted.id
+FROM (SELECT json_extract(value, '$.id') AS id, json_extract(value, '$.terms') AS terms {accepted}) AS accepted,
+    json_each(accepted.terms) AS term;
+INSERT INTO postroom_attachment_uses (digest, email_id)
+SELECT attachment.value, accepted.id
+FROM (SELECT json_extract(value, '$.id') AS id, json_extract(value, '$.attachments') AS attachments {accepted}) AS accepted,
+    json_each(accepted.attachments) AS attachment;
+INSERT INTO postroom_tallies (minute, name, change)
+SELECT :now / 60000000 * 60000000, 'enqueued', count(*)
+{accepted}
+HAVING count(*) > 0;
+INSERT INTO postroom_emails (
+    id, status, priority, due_at, max_attempts, lease_token, leased_until, worker, policy, on_doubt, sensitive,
+    channel, kind, workspace, key, created_at, expires_at
+)
+SELECT
+    json_extract(value, '$.id'), json_extract(value, '$.status'), json_extract(value, '$.priority'),
+    coalesce(json_extract(value, '$.due_at'), :now), json_extract(value, '$.max_attempts'),
+    json_extract(value, '$.lease_seconds') IS NOT NULL,
+    CAST(:now + json_extract(value, '$.lease_seconds') * 1000000 AS INTEGER), json_extract(value, '$.worker'),
+    json_extract(value, '$.policy'), json_extract(value, '$.on_doubt'), json_extract(value, '$.sensitive'),
+    json_extract(value, '$.channel'), json_extract(value, '$.kind'), json_extract(value, '$.workspace'),
+    json_extract(value, '$.key'), :now, json_extract(value, '$.expires_at')
+{accepted}
+RETURNING id;
+
+-- The clock that due times are compared with.
+-- name: clock
+SELECT :now;
+
+-- Who came first under these keys.
+-- name: first_under_key
+SELECT k.workspace, k.key, k.email_id, k.fingerprint
+FROM json_each(:keys) AS wanted
+JOIN postroom_keys k
+    ON k.workspace = json_extract(wanted.value, '$.workspace') AND k.key = json_extract(wanted.value, '$.key');
+
+-- Store an attachment unless it is there.
+-- name: store_attachment
+INSERT INTO postroom_attachments (digest, content, size)
+VALUES (:digest, :content, :size)
+ON CONFLICT DO NOTHING;
+
+-- One writer at a time: what was just stored or found cannot be swept away before this transaction ends.
+-- name: hold_attachments
+SELECT digest
+FROM postroom_attachments
+WHERE digest IN (SELECT value FROM json_each(:digests))
+ORDER BY digest;
+
+-- The attachments of these digests.
+-- name: attachments
+SELECT digest, content
+FROM postroom_attachments
+WHERE digest IN (SELECT value FROM json_each(:digests));
+
+-- What UPDATE … RETURNING cannot do here is join: the ids of a claim wait in a table of the connection's own.
+-- name: prepare_connection
+CREATE TEMP TABLE IF NOT EXISTS postroom_picked (id TEXT NOT NULL PRIMARY KEY, worker TEXT) WITHOUT ROWID;
+
+-- fragment: waiting
+status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
+
+-- CROSS JOIN keeps SQLite from starting with all emails.
+-- fragment: picked
+SELECT {claimed_columns}, postroom_picked.worker
+FROM postroom_picked
+CROSS JOIN postroom_emails e ON e.id = postroom_picked.id
+CROSS JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+ORDER BY e.priority, e.due_at, e.id
+
+-- Take the emails whose turn it is, each lane up to its share; what a lane leaves unused goes to the next one.
+-- name: claim
+DELETE FROM postroom_picked;
+INSERT INTO postroom_picked (id)
+SELECT id
+FROM postroom_emails
+WHERE {waiting} AND priority = 0 AND due_at <= :now
+ORDER BY due_at, id
+LIMIT :urgent;
+INSERT INTO postroom_picked (id)
+SELECT id
+FROM postroom_emails
+WHERE {waiting} AND priority = 1 AND due_at <= :now
+ORDER BY due_at, id
+LIMIT :urgent + :normal - (SELECT count(*) FROM postroom_picked);
+INSERT INTO postroom_picked (id)
+SELECT id
+FROM postroom_emails
+WHERE {waiting} AND priority = 2 AND due_at <= :now
+ORDER BY due_at, id
+LIMIT :urgent + :normal + :bulk - (SELECT count(*) FROM postroom_picked);
+UPDATE postroom_emails
+SET status = 'sending',
+    lease_token = lease_token + 1,
+    leased_until = CAST(:now + :lease * 1000000 AS INTEGER),
+    worker = :worker,
+    dot_noted_at = NULL,
+    last_attempt_at = :now
+WHERE id IN (SELECT id FROM postroom_picked);
+{picked};
+
+-- Take over emails whose owner let the lease run out, or is known to be dead. They come with a new token; the caller
+-- must settle them.
+-- name: take_over
+DELETE FROM postroom_picked;
+INSERT INTO postroom_picked (id, worker)
+SELECT id, worker
+FROM postroom_emails
+WHERE status = 'sending' AND status NOT IN ('sent', 'cancelled') AND (leased_until < :now OR worker = :dead)
+ORDER BY id
+LIMIT :limit;
+UPDATE postroom_emails
+SET lease_token = lease_token + 1,
+    leased_until = CAST(:now + :lease * 1000000 AS INTEGER),
+    worker = :worker
+WHERE id IN (SELECT id FROM postroom_picked);
+{picked};
+
+-- Claims as the worker names them.
+-- fragment: claims
+(SELECT json_extract(value, '$.id') AS id, json_extract(value, '$.token') AS token FROM json_each(:claims)) AS mine
+
+-- Lengthen the leases that are still ours.
+-- name: renew
+UPDATE postroom_emails
+SET leased_until = CAST(:now + :lease * 1000000 AS INTEGER)
+FROM {claims}
+WHERE postroom_emails.id = mine.id AND lease_token = mine.token AND status = 'sending'
+RETURNING id, leased_until;
+
+-- Note that the final dot of these emails may be about to leave.
+-- name: note_dots
+UPDATE postroom_emails
+SET dot_noted_at = :now
+FROM {claims}
+WHERE postroom_emails.id = mine.id AND lease_token = mine.token AND status = 'sending'
+RETURNING id;
+
+-- Give back emails that were claimed and not tried; they are due as before.
+-- name: release
+UPDATE postroom_emails
+SET status = CASE WHEN doubts > 0 THEN 'in_doubt' WHEN attempts = 0 THEN 'pending' ELSE 'retrying' END,
+    leased_until = NULL,
+    worker = NULL,
+    dot_noted_at = NULL
+FROM {claims}
+WHERE postroom_emails.id = mine.id AND lease_token = mine.token AND status = 'sending'
+RETURNING id;
+
+-- Outcomes whose claim is still the newest; or whose email was taken over and put in doubt, was not claimed since, and
+-- is now known to have been sent.
+-- fragment: settled
+FROM json_each(:outcomes) AS o
+JOIN postroom_emails e
+    ON e.id = json_extract(o.value, '$.id')
+    AND (
+        (e.status = 'sending' AND e.lease_token = json_extract(o.value, '$.token'))
+        OR (
+            e.status = 'in_doubt' AND e.lease_token = json_extract(o.value, '$.token') + 1
+            AND json_extract(o.value, '$.status') = 'sent'
+        )
+    )
+
+-- Record what came of attempts. The fence: only the holder of the newest claim settles.
+-- name: settle
+INSERT INTO postroom_events (email_id, at, what, attempt, detail)
+SELECT
+    e.id, :now, json_extract(o.value, '$.event'), json_extract(o.value, '$.attempts'), json_extract(o.value, '$.detail')
+{settled}
+WHERE json_extract(o.value, '$.event') IS NOT NULL
+ORDER BY e.id;
+INSERT INTO postroom_tallies (minute, name, change)
+SELECT
+    :now / 60000000 * 60000000,
+    CASE json_extract(o.value, '$.status')
+        WHEN 'sent' THEN 'sent' WHEN 'dead' THEN 'died' WHEN 'in_doubt' THEN 'doubted' ELSE 'retried'
+    END AS name,
+    count(*)
+{settled}
+GROUP BY name;
+UPDATE postroom_emails
+SET status = o.status,
+    due_at = o.due_at,
+    attempts = o.attempts,
+    dead_reason = o.dead_reason,
+    last_error = o.last_error,
+    reply_code = o.reply_code,
+    reply = o.reply,
+    outcomes = o.outcomes,
+    doubts = o.doubts,
+    takeovers = o.takeovers,
+    sent_at = CASE WHEN o.status = 'sent' THEN :now END,
+    finished_at = CASE WHEN o.status IN ('sent', 'dead') THEN :now END,
+    leased_until = NULL,
+    worker = NULL,
+    dot_noted_at = NULL
+FROM (
+    SELECT
+        json_extract(value, '$.id') AS id, json_extract(value, '$.token') AS token,
+        json_extract(value, '$.status') AS status, json_extract(value, '$.due_at') AS due_at,
+        json_extract(value, '$.attempts') AS attempts, json_extract(value, '$.dead_reason') AS dead_reason,
+        json_extract(value, '$.last_error') AS last_error, json_extract(value, '$.reply_code') AS reply_code,
+        json_extract(value, '$.reply') AS reply, json_extract(value, '$.outcomes') AS outcomes,
+        json_extract(value, '$.doubts') AS doubts, json_extract(value, '$.takeovers') AS takeovers
+    FROM json_each(:outcomes)
+) AS o
+WHERE postroom_emails.id = o.id
+    AND (
+        (postroom_emails.status = 'sending' AND postroom_emails.lease_token = o.token)
+        OR (postroom_emails.status = 'in_doubt' AND postroom_emails.lease_token = o.token + 1 AND o.status = 'sent')
+    )
+RETURNING id;
+
+-- Look at emails before an act; the writer's transaction is the lock.
+-- name: lock
+SELECT e.id, e.status, e.attempts, e.max_attempts, e.outcomes, e.version, e.doubts, e.due_at
+FROM postroom_emails e
+WHERE e.id IN (SELECT value FROM json_each(:ids))
+ORDER BY e.id;
+
+-- Carry an act out on locked emails. A new token ends whatever lease there was.
+-- name: change
+UPDATE postroom_emails
+SET status = n.status,
+    due_at = CASE WHEN n.due_now THEN :now ELSE postroom_emails.due_at END,
+    attempts = n.attempts,
+    last_error = n.last_error,
+    dead_reason = NULL,
+    outcomes = n.outcomes,
+    version = n.version,
+    takeovers = 0,
+    lease_token = lease_token + 1,
+    leased_until = NULL,
+    worker = NULL,
+    finished_at = CASE WHEN n.status = 'cancelled' THEN :now END
+FROM (
+    SELECT
+        json_extract(value, '$.id') AS id, json_extract(value, '$.status') AS status,
+        json_extract(value, '$.due_now') AS due_now, json_extract(value, '$.attempts') AS attempts,
+        json_extract(value, '$.last_error') AS last_error, json_extract(value, '$.outcomes') AS outcomes,
+        json_extract(value, '$.version') AS version
+    FROM json_each(:changes)
+) AS n
+WHERE postroom_emails.id = n.id
+RETURNING id;
+
+-- Workers watch the file's change counter; there is nobody to call.
+-- name: wake
+SELECT 1;
+
+-- Write down who did what.
+-- name: record
+INSERT INTO postroom_events (email_id, at, what, attempt, actor, detail)
+SELECT
+    json_extract(value, '$.email_id'), :now, json_extract(value, '$.what'), json_extract(value, '$.attempt'),
+    json_extract(value, '$.actor'), json_extract(value, '$.detail')
+FROM json_each(:events);
+
+-- Append changes to be summed.
+-- name: tally
+INSERT INTO postroom_tallies (minute, name, change)
+SELECT :now / 60000000 * 60000000, json_extract(value, '$.name'), json_extract(value, '$.change')
+FROM json_each(:changes);
+
+-- Add a corrected version of an email's content.
+-- name: add_version
+INSERT INTO postroom_terms (term, email_id)
+SELECT value, json_extract(:content, '$.email_id')
+FROM json_each(json_extract(:content, '$.terms'))
+WHERE true
+ON CONFLICT DO NOTHING;
+INSERT INTO postroom_contents (email_id, version, subject, message_id, envelope, text, html, size, terms)
+SELECT
+    json_extract(:content, '$.email_id'), json_extract(:content, '$.version'), json_extract(:content, '$.subject'),
+    json_extract(:content, '$.message_id'), json_extract(:content, '$.envelope'), json_extract(:content, '$.text'),
+    json_extract(:content, '$.html'), json_extract(:content, '$.size'), json_extract(:content, '$.terms');
+
+-- Remove emails altogether. Their keys stay; so do the events of dismissed ones, until they are swept.
+-- name: forget
+DELETE FROM postroom_terms
+WHERE (term, email_id) IN (
+    SELECT term.value, c.email_id
+    FROM json_each(:ids) AS gone
+    JOIN postroom_contents c ON c.email_id = gone.value,
+        json_each(c.terms) AS term
+);
+DELETE FROM postroom_contents
+WHERE email_id IN (SELECT value FROM json_each(:ids));
+DELETE FROM postroom_attachment_uses
+WHERE email_id IN (SELECT value FROM json_each(:ids));
+DELETE FROM postroom_events
+WHERE :events AND email_id IN (SELECT value FROM json_each(:ids));
+DELETE FROM postroom_emails
+WHERE id IN (SELECT value FROM json_each(:ids))
+RETURNING id;
+
+-- One email.
+-- name: get
+SELECT {stored}
+FROM postroom_emails e
+JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+WHERE e.id = :id;
+
+-- The content of one version of an email.
+-- name: content
+SELECT c.subject, c.message_id, c.envelope, c.text, c.html, c.terms
+FROM postroom_contents c
+WHERE c.email_id = :id AND c.version = :version;
+
+-- The story of these emails, oldest first. CROSS JOIN keeps SQLite from walking through all events by id.
+-- name: history
+SELECT v.email_id, v.at, v.what, v.attempt, v.actor, v.detail
+FROM json_each(:ids) AS wanted
+CROSS JOIN postroom_events v ON v.email_id = wanted.value
+ORDER BY v.id;
+
+-- Newest first, by id alone.
+-- name: list_newest
+SELECT {stored}
+FROM postroom_emails e
+JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+WHERE e.id < :before AND e.id >= :after
+    AND {residual}
+ORDER BY e.id DESC
+LIMIT :limit;
+
+-- Newest first within an unfinished status.
+-- name: list_by_status
+SELECT {stored}
+FROM postroom_emails e
+JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+WHERE e.status = :driving AND e.status NOT IN ('sent', 'cancelled')
+    AND e.id < :before AND e.id >= :after
+    AND {residual}
+ORDER BY e.id DESC
+LIMIT :limit;
+
+-- Newest first among the cancelled, who are few beside those that were sent.
+-- name: list_cancelled
+SELECT {stored}
+FROM postroom_emails e
+JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+WHERE e.status = 'cancelled'
+    AND e.id < :before AND e.id >= :after
+    AND {residual}
+ORDER BY e.id DESC
+LIMIT :limit;
+
+-- Newest first among the emails with one exact term. CROSS JOIN keeps SQLite from starting elsewhere.
+-- name: list_by_term
+SELECT {stored}
+FROM postroom_terms driving
+CROSS JOIN postroom_emails e ON e.id = driving.email_id
+CROSS JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+WHERE driving.term = :driving
+    AND driving.email_id < :before AND driving.email_id >= :after
+    AND {residual}
+ORDER BY driving.email_id DESC
+LIMIT :limit;
+
+-- How many emails wait, by status, from the index of the unfinished, however many have finished; and what has been
+-- counted along the way.
+-- name: count_unfinished
+SELECT 'row', status, count(*)
+FROM postroom_emails
+WHERE status NOT IN ('sent', 'cancelled')
+GROUP BY status
+UNION ALL
+SELECT 'tally', name, sum(change)
+FROM postroom_tallies
+GROUP BY name;
+
+-- Every row counted, finished ones too: for the check of the sum, not for a dashboard.
+-- name: count_all
+SELECT 'row', status, count(*)
+FROM postroom_emails
+GROUP BY status
+UNION ALL
+SELECT 'tally', name, sum(change)
+FROM postroom_tallies
+GROUP BY name;
+
+-- How long the oldest due email has waited.
+-- name: oldest_due
+SELECT min(due_at)
+FROM (
+    SELECT (
+        SELECT due_at
+        FROM postroom_emails
+        WHERE {waiting} AND priority = lane.value AND due_at <= :now
+        ORDER BY due_at, id
+        LIMIT 1
+    ) AS due_at
+    FROM json_each('[0, 1, 2]') AS lane
+);
+
+-- When the next email comes due, this side of the future or beyond.
+-- name: next_due
+SELECT min(due_at)
+FROM (
+    SELECT (
+        SELECT due_at
+        FROM postroom_emails
+        WHERE {waiting} AND priority = lane.value
+        ORDER BY due_at, id
+        LIMIT 1
+    ) AS due_at
+    FROM json_each('[0, 1, 2]') AS lane
+);
+
+-- Finished emails past their keep, oldest first. The id bound keeps the scan off younger rows.
+-- name: prunable
+SELECT e.id, e.status
+FROM postroom_emails e
+WHERE e.id < :younger
+    AND e.status IN (SELECT value FROM json_each(:statuses))
+    AND e.finished_at < :before
+ORDER BY e.id
+LIMIT :limit;
+
+-- Everything about these emails, for the archive.
+-- name: archive
+SELECT {stored}, c.text, c.html
+FROM postroom_emails e
+JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+WHERE e.id IN (SELECT value FROM json_each(:ids))
+ORDER BY e.id;
+
+-- Attachments that no email carries any more; the writer's transaction is the lock.
+-- name: unused_attachments
+SELECT a.digest
+FROM postroom_attachments a
+WHERE NOT EXISTS (SELECT 1 FROM postroom_attachment_uses u WHERE u.digest = a.digest)
+LIMIT :limit;
+
+-- Remove those of them that are still unused.
+-- name: sweep_attachments
+DELETE FROM postroom_attachments
+WHERE digest IN (SELECT value FROM json_each(:digests))
+    AND NOT EXISTS (SELECT 1 FROM postroom_attachment_uses u WHERE u.digest = postroom_attachments.digest)
+RETURNING digest;
+
+-- Keys past their keep whose email is gone.
+-- name: sweep_keys
+DELETE FROM postroom_keys
+WHERE (workspace, key) IN (
+    SELECT k.workspace, k.key
+    FROM postroom_keys k
+    WHERE k.created_at < :before
+        AND NOT EXISTS (SELECT 1 FROM postroom_emails e WHERE e.id = k.email_id)
+    LIMIT :limit
+)
+RETURNING email_id;
+
+-- Events past their keep whose email is gone.
+-- name: sweep_events
+DELETE FROM postroom_events
+WHERE id IN (
+    SELECT v.id
+    FROM postroom_events v
+    WHERE v.at < :before
+        AND NOT EXISTS (SELECT 1 FROM postroom_emails e WHERE e.id = v.email_id)
+    ORDER BY v.id
+    LIMIT :limit
+)
+RETURNING id;
+
+-- Sum up tallies: minutes for two days, hours for forty, then days. Gains and losses stay apart for the charts.
+-- name: compact_tallies
+CREATE TEMP TABLE IF NOT EXISTS postroom_sums (minute INTEGER, name TEXT, change INTEGER);
+DELETE FROM postroom_sums;
+INSERT INTO postroom_sums (minute, name, change)
+SELECT
+    CASE
+        WHEN minute >= :now - 172800000000 THEN minute
+        WHEN minute >= :now - 3456000000000 THEN minute / 3600000000 * 3600000000
+        ELSE minute / 86400000000 * 86400000000
+    END AS moment,
+    name,
+    sum(change)
+FROM postroom_tallies
+WHERE minute < :now / 60000000 * 60000000
+GROUP BY moment, name, sign(change);
+DELETE FROM postroom_tallies
+WHERE minute < :now / 60000000 * 60000000;
+INSERT INTO postroom_tallies (minute, name, change)
+SELECT minute, name, change
+FROM postroom_sums;
+
+-- The writer's transaction is lock enough.
+-- name: try_compaction
+SELECT 1;
+
+-- What happened per minute.
+-- name: tallies_since
+SELECT minute, name, sum(change)
+FROM postroom_tallies
+WHERE minute >= :since AND change > 0
+GROUP BY minute, name
+ORDER BY minute, name;
+
+-- A sign of life.
+-- name: heartbeat
+INSERT INTO postroom_workers (name, host, version, started_at, seen_at, in_flight, rate)
+VALUES (:name, :host, :version, :now, :now, :in_flight, :rate)
+ON CONFLICT (name) DO UPDATE
+SET seen_at = excluded.seen_at, in_flight = excluded.in_flight, rate = excluded.rate;
+
+-- The last word of a worker that stops.
+-- name: retire_worker
+DELETE FROM postroom_workers
+WHERE name = :name OR seen_at < :now - 86400000000;
+
+-- Who works here.
+-- name: workers
+SELECT name, host, version, started_at, seen_at, in_flight, rate
+FROM postroom_workers
+ORDER BY name;
+
+-- The state of a transport: breaker and rate are shared by all workers.
+-- name: lock_transport
+INSERT INTO postroom_transports (name, updated_at)
+VALUES (:name, :now)
+ON CONFLICT DO NOTHING;
+SELECT state, reason, since, next_probe_at, step, failures, failed_at, arrival, :now
+FROM postroom_transports
+WHERE name = :name;
+
+-- What was learnt of a transport.
+-- name: change_transport
+UPDATE postroom_transports
+SET state = :state,
+    reason = :reason,
+    since = :since,
+    next_probe_at = :next_probe_at,
+    step = :step,
+    failures = :failures,
+    failed_at = :failed_at,
+    updated_at = :now
+WHERE name = :name;
+
+-- How far ahead the rate of a transport is reserved.
+-- name: change_arrival
+UPDATE postroom_transports
+SET arrival = :arrival
+WHERE name = :name;
+
+-- How every transport is doing.
+-- name: transports
+SELECT name, state, reason, since, next_probe_at, step, failures, failed_at
+FROM postroom_transports
+ORDER BY name;

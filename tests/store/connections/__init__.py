@@ -1,0 +1,1 @@
+"""Applications of every kind, each with a connection of its own."""

@@ -1,0 +1,154 @@
+"""A letter as a store keeps it: columns to look at, JSON for the rest, and large content apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from json import JSONDecoder, JSONEncoder
+from typing import TYPE_CHECKING, Any
+
+from postroom.compose.address import Address
+from postroom.compose.attachment import Attachment
+
+if TYPE_CHECKING:
+    from postroom.compose.letter import Letter
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_STAMP = re.compile(r"DTSTAMP:[0-9TZ]+")
+# Made once: json.dumps with any option makes a new encoder each time.
+_encode = JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+_decode = JSONDecoder().decode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalendarObject:
+    """An invite as it is sent."""
+
+    method: str
+    ics: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frozen:
+    """A letter as a store keeps it: columns, an envelope of JSON, and content that is kept once per digest."""
+
+    subject: str
+    message_id: str
+    envelope: str
+    """Compact JSON: date, addresses, headers, calendar object, and what the attachments are."""
+    text: str | None
+    html: str | None
+    size: int
+    """About how many octets the whole message has."""
+    recipients: tuple[str, ...]
+    """Whom the server is told: to, cc, bcc, in that order, each address once."""
+    attachments: tuple[tuple[str, bytes], ...]
+    """Content by SHA-256 digest, each once."""
+    fingerprint: str
+    """SHA-256 over everything but Message-ID, date and tags: tells whether one key was used for two contents."""
+    tags: tuple[str, ...]
+
+
+def write_contents(letter: Letter) -> str:
+    """The envelope without its date, as JSON; only what there is."""
+    return _encode(_contents(letter))
+
+
+def write_envelope(date: datetime, contents: str) -> str:
+    """The contents with the date in microseconds put before them."""
+    return f'{{"date":{(date - _EPOCH) // _MICROSECOND},{contents[1:]}'
+
+
+def read_envelope(envelope: str, content: Mapping[str, bytes]) -> dict[str, Any]:
+    """The fields of a `Letter` that are not columns of their own."""
+    stored = _decode(envelope)
+    fields: dict[str, Any] = {
+        "date": _EPOCH + timedelta(microseconds=stored["date"]),
+        "senders": _addresses(stored["sender"]),
+        "to": _addresses(stored.get("to", ())),
+    }
+    for name in ("cc", "bcc", "reply_to"):
+        if name in stored:
+            fields[name] = _addresses(stored[name])
+    if "headers" in stored:
+        fields["headers"] = tuple([(name, value) for name, value in stored["headers"]])
+    if "invite" in stored:
+        fields["calendar"] = CalendarObject(**stored["invite"])
+    if "attachments" in stored:
+        fields["attachments"] = _thawed(stored["attachments"], content)
+    return fields
+
+
+def recipients_in(envelope: str) -> tuple[str, ...]:
+    """The recipients a frozen letter names, without thawing it: to, cc, bcc, in that order, each address once."""
+    contents = _decode(envelope)
+    named = (each for group in ("to", "cc", "bcc") for each in contents.get(group, ()))
+    return tuple(dict.fromkeys(each if isinstance(each, str) else each[1] for each in named))
+
+
+def _contents(letter: Letter) -> dict[str, Any]:
+    """The envelope without its date; only what there is."""
+    contents: dict[str, Any] = {"sender": _plain(letter.senders)}
+    if letter.to:
+        contents["to"] = _plain(letter.to)
+    if letter.cc:
+        contents["cc"] = _plain(letter.cc)
+    if letter.bcc:
+        contents["bcc"] = _plain(letter.bcc)
+    if letter.reply_to:
+        contents["reply_to"] = _plain(letter.reply_to)
+    if letter.headers:
+        contents["headers"] = letter.headers
+    if letter.calendar:
+        contents["invite"] = {"method": letter.calendar.method, "ics": letter.calendar.ics}
+    if letter.attachments:
+        contents["attachments"] = [_described(each) for each in letter.attachments]
+    return contents
+
+
+def _plain(addresses: tuple[Address, ...]) -> list[str | Address]:
+    """An address without a name as a bare string, which is most of them."""
+    return [each if each.name else each.address for each in addresses]
+
+
+def _addresses(stored: list[Any]) -> tuple[Address, ...]:
+    return tuple([Address("", each) if isinstance(each, str) else Address(*each) for each in stored])
+
+
+def _described(attachment: Attachment) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "digest": attachment.digest,
+        "filename": attachment.filename,
+        "content_type": attachment.content_type,
+        "size": len(attachment.content),
+    }
+    if attachment.content_id is not None:
+        described["content_id"] = attachment.content_id
+    return described
+
+
+def _thawed(described: list[dict[str, Any]], contents: Mapping[str, bytes]) -> tuple[Attachment, ...]:
+    return tuple(
+        Attachment.thawed(
+            filename=each["filename"],
+            content=contents[each["digest"]],
+            content_type=each["content_type"],
+            content_id=each.get("content_id"),
+            digest=each["digest"],
+        )
+        for each in described
+    )
+
+
+def fingerprint(letter: Letter, contents: str) -> str:
+    """SHA-256 over what the recipients get, whenever it was composed and whatever its id."""
+    if letter.calendar:
+        # The calendar object is stamped with the date of composing, which says nothing about the content.
+        contents = _STAMP.sub("DTSTAMP:", contents)
+    # NUL occurs in none of them, so no two different letters run together into the same octets.
+    parts = f"{contents}\0{letter.subject}\0{letter.text or ''}\0{letter.html or ''}"
+    return sha256(parts.encode()).hexdigest()

@@ -135,9 +135,9 @@ class Breaker:
             BreakerState.THROTTLED: not self._over(now),
             BreakerState.PAUSED: True,  # an older connection may still work while nobody can sign in anew
         }[self.state]
-        if self == _WELL or self._held_by_person() or (under_way and not probe):
+        if self == WELL or self._held_by_person() or (under_way and not probe):
             return self
-        return _WELL
+        return WELL
 
     def _after_failure(
         self, verdict: TransportVerdict, now: datetime, jitter: float, probe: bool, limits: BreakerLimits
@@ -190,4 +190,4 @@ class Breaker:
         return self.state is BreakerState.PAUSED and self.next_probe_at is None
 
 
-_WELL = Breaker()
+WELL = Breaker()

@@ -110,7 +110,7 @@ def fold(name: str, words: Iterable[str]) -> str:
 def encoded_words(value: str, *, first: int, rest: int) -> list[str]:
     """RFC 2047: the value in words of at most so many characters, no character split between two of them."""
     octets = value.encode()
-    if sum(len(_Q[octet]) for octet in octets) <= len(octets) * 4 // 3:
+    if sum(len(_Q[octet]) for octet in octets) <= (len(octets) + 2) // 3 * 4:
         chunks = _chunks(value, _q_weight, first - _WORD_FRAME, rest - _WORD_FRAME)
         return [f"=?utf-8?q?{_q(chunk)}?=" for chunk in chunks]
     # Base64 writes three octets as four characters, so it is octets that are counted.

@@ -88,6 +88,8 @@ class Envelope:
     """CRLF lines, ending in CRLF; dots not stuffed."""
     smtputf8: bool = False
     """An address or header needs RFC 6531."""
+    id: str = ""
+    """Of the email: a server that reports on deliveries names it. Letters, digits and hyphens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

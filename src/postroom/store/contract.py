@@ -131,23 +131,28 @@ class Settlement:
     detail: str = "{}"
 
     def as_row(self) -> dict[str, Any]:
-        """In the names of the `settle` query."""
-        return {
+        """In the names of the `settle` query. What is not said is null there, so an email that was sent says little."""
+        row: dict[str, Any] = {
             "id": self.claim.id,
             "token": self.claim.token,
             "status": self.status,
-            "due_at": self.due_at,
             "attempts": self.attempts,
-            "dead_reason": self.dead_reason,
-            "last_error": self.last_error,
-            "reply_code": self.reply_code,
-            "reply": self.reply,
-            "outcomes": self.outcomes,
             "doubts": self.doubts,
             "takeovers": self.takeovers,
-            "event": self.event,
-            "detail": self.detail,
+            "reply_code": self.reply_code,
+            "reply": self.reply,
         }
+        if self.event is not None:
+            row["event"] = self.event
+            row["detail"] = self.detail
+        if self.outcomes is not None:
+            row["outcomes"] = self.outcomes
+        if self.status is not Status.SENT:
+            row["due_at"] = self.due_at
+            row["dead_reason"] = self.dead_reason
+        if self.last_error is not None:
+            row["last_error"] = self.last_error
+        return row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,8 +107,22 @@ def _list_by_key(wanted: Filter, before: EmailId | None) -> Plan[Page]:
     if not rows or (before and rows[0][2] >= before):
         return Page(emails=(), next=None)
     found = yield ask("get", id=rows[0][2])
-    emails = tuple(email for email in map(stored, found) if wanted.status in (None, email.status))
-    return Page(emails=emails, next=None)
+    return Page(emails=tuple(email for email in map(stored, found) if _matches(email, wanted)), next=None)
+
+
+def _matches(email: StoredEmail, wanted: Filter) -> bool:
+    """Whether one email is what a filter asks for: what the queries say in SQL, for an email found by its key."""
+    addresses = {recipient.address.lower() for recipient in email.recipients}
+    return (
+        wanted.status in (None, email.status)
+        and wanted.kind in (None, email.kind)
+        and wanted.reply_code in (None, email.reply_code)
+        and (wanted.recipient is None or wanted.recipient.lower() in addresses)
+        and (wanted.tag is None or wanted.tag in email.tags)
+        and (wanted.subject is None or wanted.subject.lower() in email.subject.lower())
+        and (wanted.since is None or email.created_at >= wanted.since)
+        and (wanted.until is None or email.created_at < wanted.until)
+    )
 
 
 def _choose(wanted: Filter, *, limit: int, before: EmailId) -> Statement:

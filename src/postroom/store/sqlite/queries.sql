@@ -373,11 +373,11 @@ FROM json_each(:ids) AS wanted
 CROSS JOIN postroom_events v ON v.email_id = wanted.value
 ORDER BY v.id;
 
--- Newest first, by id alone.
+-- Newest first, by id alone. CROSS JOIN keeps SQLite from starting with the content, here and in the other lists.
 -- name: list_newest
 SELECT {stored}
 FROM postroom_emails e
-JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+CROSS JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
 WHERE e.id < :before AND e.id >= :after
     AND {residual}
 ORDER BY e.id DESC
@@ -387,7 +387,7 @@ LIMIT :limit;
 -- name: list_by_status
 SELECT {stored}
 FROM postroom_emails e
-JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+CROSS JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
 WHERE e.status = :driving AND e.status NOT IN ('sent', 'cancelled')
     AND e.id < :before AND e.id >= :after
     AND {residual}
@@ -398,14 +398,14 @@ LIMIT :limit;
 -- name: list_cancelled
 SELECT {stored}
 FROM postroom_emails e
-JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+CROSS JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
 WHERE e.status = 'cancelled'
     AND e.id < :before AND e.id >= :after
     AND {residual}
 ORDER BY e.id DESC
 LIMIT :limit;
 
--- Newest first among the emails with one exact term. CROSS JOIN keeps SQLite from starting elsewhere.
+-- Newest first among the emails with one exact term.
 -- name: list_by_term
 SELECT {stored}
 FROM postroom_terms driving

@@ -1,0 +1,154 @@
+"""A claimed email made ready to leave, and what came of it made ready to be recorded."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+
+from postroom.compose import Letter
+from postroom.send.contract import Envelope, Report
+from postroom.settle.attempt import Attempted, Outcome, RecipientState, RecipientStatus
+from postroom.settle.policy import RetryPolicy
+from postroom.store.contract import Claim, Claimed, Settlement
+from postroom.vocabulary import DeadReason, Status
+
+_policy = lru_cache(256)(RetryPolicy.from_text)
+
+
+@dataclass(slots=True, eq=False)
+class Parcel:
+    """What a transport needs to send a claimed email, and `settle` to judge the attempt."""
+
+    claimed: Claimed
+    attempted: Attempted
+    envelope: Envelope
+    deadline: float
+    """On the monotonic clock: when the lease ends, unless it is renewed."""
+
+    @property
+    def claim(self) -> Claim:
+        return self.claimed.claim
+
+
+def pack(claimed: Claimed, *, deadline: float, inline: bool = False) -> Parcel:
+    """Make an email ready. Raises whatever composing raises: such an email is `invalid`."""
+    letter = Letter.thaw(
+        subject=claimed.subject,
+        message_id=claimed.message_id,
+        envelope=claimed.envelope,
+        text=claimed.text,
+        html=claimed.html,
+        attachments=claimed.attachments,
+    )
+    states = recipient_states(claimed, letter.recipients)
+    return Parcel(
+        claimed=claimed,
+        attempted=attempted(claimed, states, inline=inline),
+        envelope=Envelope(
+            sender=letter.sender_address,
+            recipients=tuple([state.address for state in states if state.status is RecipientStatus.OPEN]),
+            message=letter.as_bytes(),
+            smtputf8=letter.needs_smtputf8,
+            id=claimed.id,
+        ),
+        deadline=deadline,
+    )
+
+
+def recipient_states(claimed: Claimed, addresses: tuple[str, ...]) -> tuple[RecipientState, ...]:
+    """Where each recipient stood at the claim."""
+    if claimed.outcomes is None:
+        return tuple([RecipientState(address=address) for address in addresses])
+    return tuple(
+        RecipientState(address=address, status=RecipientStatus(status), code=code, text=text)
+        for address, (status, code, text) in zip(addresses, json.loads(claimed.outcomes), strict=True)
+    )
+
+
+def attempted(claimed: Claimed, states: tuple[RecipientState, ...], *, inline: bool = False) -> Attempted:
+    """The claimed email as `settle` knows it."""
+    policy = _policy(claimed.policy)
+    if policy.max_attempts != claimed.max_attempts:
+        policy = policy.with_max_attempts(claimed.max_attempts)
+    return Attempted(
+        status=_status_before(claimed),
+        attempts=claimed.attempts,
+        due_at=claimed.due_at or claimed.claimed_at,
+        policy=policy,
+        recipients=states,
+        on_doubt=claimed.on_doubt,
+        expires_at=claimed.expires_at,
+        takeovers=claimed.takeovers,
+        inline=inline,
+    )
+
+
+def _status_before(claimed: Claimed) -> Status:
+    """What it was before the claim; one that was ever in doubt is so until it is sent or dead."""
+    if claimed.doubts:
+        return Status.IN_DOUBT
+    return Status.RETRYING if claimed.attempts else Status.PENDING
+
+
+def settlement(claimed: Claimed, outcome: Outcome, *, doubt: bool, event: str | None = None) -> Settlement:
+    """An outcome as the store records it. `doubt`: this attempt has left a new one."""
+    detail = json.dumps(outcome.event, ensure_ascii=False, separators=(",", ":"))
+    return Settlement(
+        claim=claimed.claim,
+        status=outcome.status,
+        attempts=outcome.attempts,
+        due_at=outcome.due_at,
+        dead_reason=outcome.dead_reason,
+        last_error=outcome.last_error,
+        reply_code=outcome.reply_code,
+        reply=detail,
+        outcomes=_outcomes(outcome),
+        doubts=claimed.doubts + doubt,
+        takeovers=outcome.takeovers,
+        event=event or _event(outcome, doubt),
+        detail=detail,
+    )
+
+
+def left_in_doubt(report: Report) -> bool:
+    """The dot left and no complete reply came back."""
+    return report.dot_left and report.reply is None
+
+
+def invalid(claimed: Claimed, error: Exception, *, now: datetime) -> Settlement:
+    """An email that could not be built is dead at once; the message says no more than what kind of error it was."""
+    problem = f"the email could not be built ({type(error).__name__}); correct it and replay it"
+    return Settlement(
+        claim=claimed.claim,
+        status=Status.DEAD,
+        attempts=claimed.attempts + 1,
+        dead_reason=DeadReason.INVALID,
+        last_error=problem,
+        outcomes=claimed.outcomes,
+        doubts=claimed.doubts,
+        takeovers=claimed.takeovers,
+        event="failed",
+        detail=json.dumps({"outcome": "dead", "dead_reason": "invalid", "error": type(error).__name__}),
+    )
+
+
+def _event(outcome: Outcome, doubt: bool) -> str | None:
+    """What the history says; an email that simply went out has nothing to tell."""
+    if doubt:
+        return "in_doubt"
+    if outcome.status is Status.SENT:
+        return "sent" if outcome.event.get("possible_second_copy") else None
+    return "failed"
+
+
+def _outcomes(outcome: Outcome) -> str | None:
+    """The recipients' states, unless they all share the email's."""
+    states = outcome.recipients
+    first = states[0]
+    if all(state.status is first.status and state.code == outcome.reply_code for state in states) and (
+        first.status is not RecipientStatus.SENT or outcome.status is Status.SENT
+    ):
+        return None
+    return json.dumps([[state.status, state.code, state.text] for state in states], ensure_ascii=False)

@@ -1,0 +1,100 @@
+"""How an idle worker hears that there is something to do, before its patience runs out.
+
+On PostgreSQL a commit that enqueues says NOTIFY, and a connection that LISTENs hears it. Where that connection cannot
+be had, or hears nothing (PgBouncer in transaction mode), polling does the work, only later. On SQLite a worker looks
+at the file's change counter, which costs a few microseconds and no lock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from contextlib import suppress
+from typing import Protocol
+
+from postroom.logs import logger
+from postroom.store.open import AsyncDatabase
+from postroom.store.postgres.database import AsyncPostgresDatabase
+from postroom.store.sqlite.database import AsyncSqliteDatabase
+
+LISTEN_AGAIN = 1.0
+"""Seconds before a lost LISTEN is set up anew."""
+
+FIRST_LOOK, LAST_LOOK = 0.002, 0.020
+"""Seconds between looks at an SQLite file: soon after work, a little later when it has been quiet."""
+
+
+class WakeUp(Protocol):
+    """Sets `woken` whenever there may be new work. May be spurious, may be late; polling covers the rest."""
+
+    woken: asyncio.Event
+
+    async def run(self) -> None: ...
+
+
+def wake_up_for(database: AsyncDatabase) -> WakeUp:
+    """The way to be woken by this database."""
+    match database:
+        case AsyncSqliteDatabase():
+            return FileWatch(database)
+        case AsyncPostgresDatabase():
+            return Listen(database)
+
+
+class Listen:
+    """LISTEN on a connection of its own."""
+
+    def __init__(self, database: AsyncPostgresDatabase) -> None:
+        self.woken = asyncio.Event()
+        self._database = database
+
+    async def run(self) -> None:
+        """Listen until cancelled; a lost connection is set up anew, and counts as a wake-up."""
+        import psycopg
+
+        while True:
+            with suppress(psycopg.Error, OSError):
+                await self._listen()
+            logger.debug("listening again", channel="postroom")
+            self.woken.set()
+            await asyncio.sleep(LISTEN_AGAIN)
+
+    async def _listen(self) -> None:
+        import psycopg
+
+        connection = await psycopg.AsyncConnection.connect(self._database.url, autocommit=True)
+        async with connection:
+            await connection.execute("LISTEN postroom")
+            self.woken.set()  # something may have come in before we listened
+            async for _ in connection.notifies():
+                self.woken.set()
+
+
+class FileWatch:
+    """Looks at `PRAGMA data_version`, which changes when another connection has committed."""
+
+    def __init__(self, database: AsyncSqliteDatabase) -> None:
+        self.woken = asyncio.Event()
+        self._path = database.path
+
+    async def run(self) -> None:
+        """Look until cancelled."""
+        connection = sqlite3.connect(self._path, isolation_level=None)
+        try:
+            seen, pause = self._version(connection), FIRST_LOOK
+            while True:
+                await asyncio.sleep(pause)
+                version = self._version(connection)
+                changed, seen = version != seen, version
+                pause = FIRST_LOOK if changed else min(pause * 1.2, LAST_LOOK)
+                if changed:
+                    self.woken.set()
+        finally:
+            connection.close()
+
+    @staticmethod
+    def _version(connection: sqlite3.Connection) -> int:
+        with suppress(sqlite3.OperationalError):  # busy: look again
+            version: int = connection.execute("PRAGMA data_version").fetchone()[0]
+            return version
+        return -1

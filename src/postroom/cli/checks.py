@@ -1,0 +1,135 @@
+"""What `postroom doctor` looks at. Each check gives findings; one that cannot be made says so instead of failing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+
+from postroom.cli.moments import relative
+from postroom.cli.overview import Overview, sum_in_words
+from postroom.config import Settings
+from postroom.errors import ConfigurationError
+from postroom.store.contract import Conservation
+from postroom.vocabulary import Status
+
+_LATE = timedelta(minutes=5)
+_PROBE = 20.0
+"""Seconds for the whole of a probe: the limits of sending are patient, a person at a terminal is not."""
+
+
+class Level(StrEnum):
+    """How bad it is."""
+
+    OK = "ok"
+    WARN = "warn"
+    """Worth a look."""
+    FAIL = "fail"
+    """Emails are not stored or not sent until this is put right."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One line of the examination."""
+
+    name: str
+    level: Level
+    detail: str
+    remedy: str = ""
+
+
+def check_sender(settings: Settings) -> Finding:
+    """Mail from nobody in particular is refused by most servers."""
+    if sender := settings.default_sender():
+        return Finding(name="sender", level=Level.OK, detail=sender)
+    return Finding(
+        name="sender",
+        level=Level.WARN,
+        detail="emails that do not say who they are from go out as postroom@localhost",
+        remedy="set POSTROOM_SENDER, such as 'Desk <desk@example.org>'",
+    )
+
+
+def check_smtp(settings: Settings) -> Finding:
+    """Whether the mail server is well and lets us in. Nothing is sent."""
+    url = settings.smtp_url()
+    if url is None:
+        return Finding(
+            name="smtp",
+            level=Level.WARN,
+            detail="no mail server is configured; emails wait",
+            remedy="set POSTROOM_SMTP, such as smtp://user:password@host:587?starttls=required",
+        )
+    try:
+        return asyncio.run(_probe(url))
+    except ConfigurationError as error:
+        return Finding(name="smtp", level=Level.FAIL, detail=str(error), remedy="correct POSTROOM_SMTP")
+
+
+async def _probe(url: str) -> Finding:
+    # Imported here, for no other command speaks SMTP.
+    from postroom.send.smtp import SmtpTransport
+
+    transport = SmtpTransport(url)
+    remedy = "check that the server runs and that POSTROOM_SMTP is right; `postroom worker` goes on trying"
+    try:
+        async with asyncio.timeout(_PROBE):
+            report = await transport.probe()
+    except TimeoutError:
+        detail = f"{transport.name} did not finish its greeting within {_PROBE:g} s"
+        return Finding(name="smtp", level=Level.FAIL, detail=detail, remedy=remedy)
+    trouble = report.fault or (report.reply if report.reply is not None and report.reply.code >= 400 else None)
+    if trouble is not None:
+        return Finding(name="smtp", level=Level.FAIL, detail=f"{transport.name}: {trouble}", remedy=remedy)
+    return Finding(name="smtp", level=Level.OK, detail=f"{transport.name} answers and lets us in")
+
+
+def check_overview(overview: Overview, *, now: datetime | None = None) -> Iterator[Finding]:
+    """Whether what is in the outbox gets on."""
+    if overview.conservation is not None:
+        yield _check_sum(overview.conservation)
+    yield _check_oldest(overview.oldest_due, now=now or datetime.now(UTC))
+    yield _check_count(overview, Status.DEAD, "gave up", "postroom list --status dead, then retry, replay or dismiss")
+    yield _check_count(
+        overview,
+        Status.IN_DOUBT,
+        "may or may not have arrived",
+        "postroom list --status in_doubt, then retry or dismiss",
+    )
+    for transport in overview.transports:
+        if transport.state != "ok":
+            yield Finding(
+                name="transport",
+                level=Level.WARN,
+                detail=f"{transport.name} is {transport.state}: {transport.reason or 'no reason given'}",
+                remedy="its emails wait and lose no attempts; put the reason right",
+            )
+
+
+def _check_sum(sums: Conservation) -> Finding:
+    if sums.holds:
+        return Finding(name="conservation", level=Level.OK, detail=sum_in_words(sums))
+    return Finding(
+        name="conservation",
+        level=Level.FAIL,
+        detail=sum_in_words(sums),
+        remedy="rows were changed behind Postroom's back; compare with a backup, and report it if they were not",
+    )
+
+
+def _check_oldest(oldest: datetime | None, *, now: datetime) -> Finding:
+    if oldest is None:
+        return Finding(name="due", level=Level.OK, detail="nothing is due")
+    waits = f"the oldest email that waits came due {relative(oldest, now=now)}"
+    if now - oldest < _LATE:
+        return Finding(name="due", level=Level.OK, detail=waits)
+    return Finding(name="due", level=Level.WARN, detail=waits, remedy="is a worker running, and is its transport open?")
+
+
+def _check_count(overview: Overview, status: Status, meaning: str, remedy: str) -> Finding:
+    count = overview.counts.get(status, 0)
+    if not count:
+        return Finding(name=status, level=Level.OK, detail="none")
+    return Finding(name=status, level=Level.WARN, detail=f"{count:,} emails {meaning}", remedy=remedy)

@@ -1,0 +1,83 @@
+"""Is everything as it should be? doctor."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+
+import typer
+from rich.text import Text
+
+from postroom.cli.checks import Finding, Level, check_overview, check_sender, check_smtp
+from postroom.cli.choice import Json
+from postroom.cli.database_checks import check_database, check_schema
+from postroom.cli.desk import Desk
+from postroom.cli.overview import Overview
+from postroom.cli.problems import ExitCode
+from postroom.cli.screen import print_json, standard_output
+from postroom.cli.secrets import masked, masked_url
+from postroom.cli.tables import bare_table, status_text
+from postroom.duration import format_duration
+from postroom.errors import PostroomError
+from postroom.outbox import Outbox
+
+
+def doctor(desk: Desk, json: Json = False) -> None:
+    """Check settings, database, schema, clock, mail server, and that no email was lost. Changes nothing."""
+    findings = [replace(finding, detail=masked(finding.detail)) for finding in examine(desk)]
+    failed = any(finding.level is Level.FAIL for finding in findings)
+    if json:
+        print_json({"ok": not failed, "checks": [asdict(finding) for finding in findings]})
+    else:
+        _print(findings)
+    if failed:
+        raise typer.Exit(int(ExitCode.NOT_DONE))
+
+
+def examine(desk: Desk) -> Iterator[Finding]:
+    """Everything that can be found out; what depends on something that failed is left out."""
+    try:
+        settings = desk.settings()
+    except PostroomError as error:
+        yield Finding(name="settings", level=Level.FAIL, detail=str(error), remedy="correct the setting")
+        return
+    yield Finding(
+        name="settings",
+        level=Level.OK,
+        detail=f"tables under {settings.tables}, lease {format_duration(settings.lease)}",
+    )
+    yield check_sender(settings)
+    yield from _examine_database(desk)
+    yield check_smtp(settings)
+
+
+def _examine_database(desk: Desk) -> Iterator[Finding]:
+    try:
+        with desk.outbox() as outbox:
+            yield from _examine_outbox(outbox)
+    except (PostroomError, sqlite3.Error) as error:
+        yield Finding(
+            name="database", level=Level.FAIL, detail=str(error), remedy="check POSTROOM_DATABASE or --database"
+        )
+
+
+def _examine_outbox(outbox: Outbox) -> Iterator[Finding]:
+    yield Finding(name="database", level=Level.OK, detail=f"{masked_url(outbox.database_url)} is within reach")
+    yield from check_database(outbox.database, lease=outbox.settings.lease)
+    schema = check_schema(outbox.database)
+    yield schema
+    if schema.level is Level.OK:
+        yield from check_overview(Overview.of(outbox, conservation=True))
+
+
+def _print(findings: list[Finding]) -> None:
+    table = bare_table("check", "", "found", "remedy")
+    table.columns[1].no_wrap = True
+    for finding in findings:
+        table.add_row(finding.name, status_text(finding.level), Text(finding.detail), Text(finding.remedy))
+    output = standard_output()
+    output.print(table)
+    bad = [finding for finding in findings if finding.level is not Level.OK]
+    failed = sum(finding.level is Level.FAIL for finding in bad)
+    output.print(Text(f"\n{failed} to put right, {len(bad) - failed} worth a look." if bad else "\nAll is well."))

@@ -1,0 +1,71 @@
+"""How the outbox is, at a glance: what `stats` tells and `doctor` judges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from postroom.outbox import Outbox
+from postroom.store.contract import Conservation
+from postroom.store.plan import Plan, ask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransportState:
+    """Whether a way out is open."""
+
+    name: str
+    state: str
+    """`ok`, `throttled`, `open` (the circuit breaker's) or `paused`."""
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """The outbox in numbers."""
+
+    counts: Mapping[str, int]
+    transports: tuple[TransportState, ...]
+    oldest_due: datetime | None
+    conservation: Conservation | None
+    """None when it was not asked for: it counts every row."""
+
+    @classmethod
+    def of(cls, outbox: Outbox, *, conservation: bool) -> Overview:
+        return cls(
+            counts=outbox.counts(),
+            transports=outbox.database.run(transport_states(), writes=False),
+            oldest_due=outbox.oldest_due(),
+            conservation=outbox.conservation() if conservation else None,
+        )
+
+    def as_record(self) -> dict[str, Any]:
+        """In JSON's types."""
+        record: dict[str, Any] = {
+            "counts": dict(self.counts),
+            "transports": [asdict(transport) for transport in self.transports],
+            "oldest_due": self.oldest_due.isoformat().replace("+00:00", "Z") if self.oldest_due else None,
+        }
+        if (sums := self.conservation) is not None:
+            record["conservation"] = {
+                "enqueued": sums.enqueued,
+                "accounted": sums.accounted,
+                "holds": sums.holds,
+                "counts": dict(sums.counts),
+            }
+        return record
+
+
+def transport_states() -> Plan[tuple[TransportState, ...]]:
+    """Every way out that workers have used."""
+    rows = yield ask("transports")
+    return tuple(TransportState(name=row[0], state=row[1], reason=row[2]) for row in rows)
+
+
+def sum_in_words(sums: Conservation) -> str:
+    """The conservation sum as one line."""
+    parts = " + ".join(f"{count:,} {status}" for status, count in sums.counts.items() if count) or "0"
+    sign = "=" if sums.holds else "≠"
+    return f"{sums.enqueued:,} enqueued {sign} {parts}"

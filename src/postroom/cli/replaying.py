@@ -1,0 +1,116 @@
+"""Send again, corrected: replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from postroom.cli.acts import Act, carry_out
+from postroom.cli.choice import ActOptions, FilterOptions, Ids, Json
+from postroom.cli.desk import Desk
+from postroom.cli.sending import read_body
+from postroom.errors import EmailNotFound, NotApplicable
+from postroom.outbox import Outbox
+from postroom.store.contract import Filter
+from postroom.vocabulary import EmailId
+
+_PANEL = "Corrections"
+_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectionOptions:
+    """What replaces what the email had; the rest stays."""
+
+    to: Annotated[
+        list[str] | None,
+        typer.Option(help="The recipients instead; repeat it for more.", metavar="ADDRESS", rich_help_panel=_PANEL),
+    ] = None
+    cc: Annotated[
+        list[str] | None, typer.Option(help="The copies instead.", metavar="ADDRESS", rich_help_panel=_PANEL)
+    ] = None
+    bcc: Annotated[
+        list[str] | None, typer.Option(help="The blind copies instead.", metavar="ADDRESS", rich_help_panel=_PANEL)
+    ] = None
+    new_subject: Annotated[
+        str | None, typer.Option("--subject", help="The subject instead.", rich_help_panel=_PANEL)
+    ] = None
+    text: Annotated[str | None, typer.Option(help="The text instead.", rich_help_panel=_PANEL)] = None
+    html: Annotated[str | None, typer.Option(help="The HTML instead.", rich_help_panel=_PANEL)] = None
+    text_file: Annotated[
+        Path | None, typer.Option(help="The text from a file, or - for standard input.", rich_help_panel=_PANEL)
+    ] = None
+    html_file: Annotated[
+        Path | None, typer.Option(help="The HTML from a file, or - for standard input.", rich_help_panel=_PANEL)
+    ] = None
+
+    def as_corrections(self) -> dict[str, Any]:
+        """The arguments of `Outbox.replay`."""
+        return {
+            "to": self.to or None,
+            "cc": self.cc or None,
+            "bcc": self.bcc or None,
+            "subject": self.new_subject,
+            "text": read_body("text", self.text, self.text_file),
+            "html": read_body("html", self.html, self.html_file),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayFilterOptions(FilterOptions):
+    """As everywhere, but for the subject: `--subject` is the correction here."""
+
+    subject: Annotated[
+        str | None,
+        typer.Option("--in-subject", help="With this text in the old subject.", rich_help_panel="Which emails"),
+    ] = None
+
+
+def replay(
+    desk: Desk,
+    corrections: CorrectionOptions,
+    wanted: ReplayFilterOptions,
+    options: ActOptions,
+    ids: Ids = None,
+    json: Json = False,
+) -> None:
+    """Send dead, doubtful or cancelled emails again, corrected. Key, Message-ID and history stay."""
+    corrected = corrections.as_corrections()
+
+    def on_one(outbox: Outbox, id: str) -> None:
+        outbox.replay(id, by=options.actor, **corrected)
+
+    def on_many(outbox: Outbox, wanted: Filter, limit: int | None) -> int:
+        return _replay_each(outbox, wanted, limit, on_one)
+
+    carry_out(
+        desk, Act(name="replay", done="replayed", on_one=on_one, on_many=on_many), ids, wanted, options, json=json
+    )
+
+
+def _replay_each(outbox: Outbox, wanted: Filter, limit: int | None, replay_one: Callable[[Outbox, str], None]) -> int:
+    """One after another, each in a transaction of its own; those that changed meanwhile are left as they are."""
+    done = 0
+    for id in _matching(outbox, wanted):
+        if done == limit:
+            break
+        with suppress(EmailNotFound, NotApplicable):
+            replay_one(outbox, id)
+            done += 1
+    return done
+
+
+def _matching(outbox: Outbox, wanted: Filter) -> Iterator[EmailId]:
+    """Page by page, so that no more are held than are needed. What was replayed matches no more; the rest is older."""
+    before: EmailId | None = None
+    while True:
+        page = outbox.list(wanted, limit=_PAGE, before=before)
+        yield from (email.id for email in page.emails)
+        if page.next is None:
+            return
+        before = page.next

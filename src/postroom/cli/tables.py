@@ -1,0 +1,152 @@
+"""Emails and counts as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from postroom.cli.moments import exact, relative
+from postroom.store.contract import HistoryEntry, Recipient, StoredEmail
+from postroom.vocabulary import Status
+
+STYLES: Mapping[str, str] = {
+    Status.PENDING: "cyan",
+    Status.QUEUED: "blue",
+    Status.SENDING: "yellow",
+    Status.RETRYING: "yellow",
+    Status.IN_DOUBT: "bold magenta",
+    Status.SENT: "green",
+    Status.DEAD: "bold red",
+    Status.CANCELLED: "dim",
+    "open": "cyan",
+    "ok": "green",
+    "warn": "yellow",
+    "fail": "bold red",
+}
+
+_WIDE = 110
+"""From this width on there is room for everything in a list."""
+
+
+def status_text(status: str) -> Text:
+    """A status in its colour."""
+    return Text(status, style=STYLES.get(status, ""))
+
+
+def bare_table(*headings: str) -> Table:
+    """A table with room to breathe and no lines to copy along."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    for heading in headings:
+        table.add_column(heading, overflow="fold")  # URLs and addresses are there to be copied whole
+    return table
+
+
+def emails_table(emails: Iterable[StoredEmail], *, now: datetime, width: int) -> Table:
+    """One line an email. The id is never cut, for it is what the other commands want."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1, 0, 0))
+    for heading in ("id", "status", "to", "subject", "next", "tries", "enqueued"):
+        if width >= _WIDE or heading not in ("tries", "enqueued"):
+            # Columns that may wrap are those that give way; `_cut` keeps their cells on one line.
+            table.add_column(heading, no_wrap=heading not in ("to", "subject"))
+    for email in emails:
+        cells = (
+            Text(email.id),
+            status_text(email.status),
+            _cut(first_of(email.recipients)),
+            _cut(email.subject),
+            Text(_when_due(email.next_attempt_at, now=now)),
+            Text(f"{email.attempts}/{email.max_attempts}"),
+            Text(relative(email.created_at, now=now)),
+        )
+        table.add_row(*cells[: len(table.columns)])
+    return table
+
+
+def _when_due(instant: datetime | None, *, now: datetime) -> str:
+    return relative(instant if instant is None else max(instant, now), now=now)
+
+
+def _cut(text: str) -> Text:
+    return Text(text, no_wrap=True, overflow="ellipsis")
+
+
+def first_of(recipients: Sequence[Recipient]) -> str:
+    """The first recipient, and how many more there are."""
+    more = f" +{len(recipients) - 1}" if len(recipients) > 1 else ""
+    return f"{recipients[0].address}{more}" if recipients else ""
+
+
+def counts_table(counts: Mapping[str, int]) -> Table:
+    """How many emails there are in each status."""
+    table = bare_table("status", "emails")
+    table.columns[1].justify = "right"
+    for status, count in counts.items():
+        table.add_row(status_text(status), Text(f"{count:,}", style="" if count else "dim"))
+    return table
+
+
+def facts_table(email: StoredEmail, *, now: datetime) -> Table:
+    """Everything about one email that is known, one fact a line."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in _facts(email, now=now):
+        if value:
+            table.add_row(name, value)
+    return table
+
+
+def recipients_table(recipients: Iterable[Recipient]) -> Table:
+    """Where each recipient stands."""
+    table = bare_table("recipient", "status", "code", "said")
+    for each in recipients:
+        table.add_row(Text(each.address), status_text(each.status), str(each.code or ""), Text(each.text or ""))
+    return table
+
+
+def history_table(history: Iterable[HistoryEntry]) -> Table:
+    """What happened, oldest first."""
+    table = bare_table("at", "what", "attempt", "by", "detail")
+    for entry in history:
+        detail = ", ".join(
+            f"{name} {_detail(value)}" for name, value in entry.detail.items() if value not in (None, [])
+        )
+        table.add_row(exact(entry.at), Text(entry.what), str(entry.attempt), Text(entry.actor or ""), Text(detail))
+    return table
+
+
+def _detail(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _facts(email: StoredEmail, *, now: datetime) -> Iterable[tuple[str, Text | str]]:
+    def at(instant: datetime | None) -> str:
+        return f"{exact(instant)} ({relative(instant, now=now)})" if instant else ""
+
+    yield "id", Text(email.id)
+    yield "status", status_text(email.status)
+    yield "reason", Text(email.dead_reason or "")
+    yield "last error", Text(email.last_error or "")
+    yield "subject", Text(email.subject)
+    yield "Message-ID", Text(email.message_id)
+    yield "key", Text(email.key or "")
+    yield "kind", Text(email.kind)
+    yield "workspace", Text(email.workspace)
+    yield "tags", Text(", ".join(email.tags))
+    yield "priority", email.priority.label
+    yield "attempts", f"{email.attempts} of {email.max_attempts}"
+    yield "in doubt", f"{email.doubts} times" if email.doubts else ""
+    yield "taken over", f"{email.takeovers} times" if email.takeovers else ""
+    yield "next attempt", at(email.next_attempt_at)
+    yield "held by", Text(f"{email.worker} until {at(email.leased_until)}" if email.worker else "")
+    yield "enqueued", at(email.created_at)
+    yield "last attempt", at(email.last_attempt_at)
+    yield "sent", at(email.sent_at)
+    yield "finished", at(email.finished_at)
+    yield "expires", at(email.expires_at)
+    yield "size", f"{email.size:,} bytes"
+    yield "version", f"{email.version} (corrected)" if email.version > 1 else ""

@@ -1,0 +1,135 @@
+"""From an `Email` and its sender's wishes to an `Order`: every decision of an enqueue, without a database."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypedDict
+
+from postroom.compose import DEFAULT_LIMITS, Address, Email, Letter, Limits, check_key
+from postroom.errors import ConfigurationError, InvalidEmail
+from postroom.settle.policy import PRESETS, RetryPolicy
+from postroom.store.ids import new_id
+from postroom.store.order import Lease, Order
+from postroom.vocabulary import OnDoubt, Priority
+
+NOBODY = Address("", "postroom@localhost")
+"""The sender of last resort, so that a first try works; `postroom doctor` asks for a real one."""
+
+LONGEST_NAME = 100
+
+
+class Wishes(TypedDict, total=False):
+    """What may be asked for an email beside its content."""
+
+    policy: str | RetryPolicy | None
+    priority: str | Priority
+    not_before: datetime | None
+    expires_at: datetime | None
+    kind: str
+    workspace: str
+    sensitive: bool
+    on_doubt: str | OnDoubt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intake:
+    """The rules of one outbox for what comes in."""
+
+    default_sender: Address = NOBODY
+    default_policy: str = "patient"
+    policies: Mapping[str, RetryPolicy] = field(default_factory=dict)
+    limits: Limits = DEFAULT_LIMITS
+
+    def order(
+        self,
+        email: Email,
+        *,
+        key: str | None = None,
+        policy: str | RetryPolicy | None = None,
+        priority: str | Priority = Priority.NORMAL,
+        not_before: datetime | None = None,
+        expires_at: datetime | None = None,
+        kind: str = "",
+        workspace: str = "",
+        sensitive: bool = False,
+        on_doubt: str | OnDoubt = OnDoubt.RESEND,
+        lease: Lease | None = None,
+        now: datetime | None = None,
+    ) -> Order:
+        """Decide and check everything; what cannot be accepted is refused here, before anything is written."""
+        if not isinstance(email, Email):
+            raise InvalidEmail(
+                "email", f"expected an Email, got {type(email).__name__}", "wrap it in postroom.Email(…)"
+            )
+        if self.limits is not DEFAULT_LIMITS:  # made under the defaults, so there is nothing new to find
+            self.limits.check(email)
+        now = now or datetime.now(UTC)
+        chosen = self.policy_for(policy)
+        id = new_id()
+        return Order(
+            id=id,
+            letter=Letter.compose(email, id=id, date=now, default_sender=self.default_sender).freeze(),
+            policy=chosen.to_text(),
+            max_attempts=chosen.max_attempts,
+            priority=_priority(priority),
+            key=None if key is None else check_key(key, longest=self.limits.key),
+            not_before=_aware("not_before", not_before),
+            expires_at=_later("expires_at", expires_at, not_before or now),
+            kind=_name("kind", kind),
+            workspace=_name("workspace", workspace),
+            sensitive=bool(sensitive),
+            on_doubt=_on_doubt(on_doubt),
+            lease=lease,
+        )
+
+    def policy_for(self, policy: str | RetryPolicy | None) -> RetryPolicy:
+        """A policy by name or as it is; the outbox's own when none is asked for."""
+        if isinstance(policy, RetryPolicy):
+            return policy
+        name = self.default_policy if policy is None else policy
+        found = self.policies.get(name) or PRESETS.get(name)
+        if found is None:
+            names = ", ".join([*PRESETS, *self.policies])
+            raise ConfigurationError(f"no retry policy is named {name!r}; the known ones are {names}")
+        return found
+
+
+def _priority(value: str | Priority) -> Priority:
+    if isinstance(value, Priority):
+        return value
+    try:
+        return Priority[value.upper()]
+    except (KeyError, AttributeError):
+        raise InvalidEmail("priority", f"{value!r} is no lane", "use 'urgent', 'normal' or 'bulk'") from None
+
+
+def _on_doubt(value: str | OnDoubt) -> OnDoubt:
+    try:
+        return OnDoubt(value)
+    except ValueError:
+        raise InvalidEmail("on_doubt", f"{value!r} is unknown", "use 'resend' or 'hold'") from None
+
+
+def _aware(field: str, value: datetime | None) -> datetime | None:
+    if value is None:
+        return None
+    if value.tzinfo is None:
+        raise InvalidEmail(field, f"{value!r} has no timezone", "give an aware datetime, such as datetime.now(UTC)")
+    return value.astimezone(UTC)
+
+
+def _later(field: str, value: datetime | None, than: datetime) -> datetime | None:
+    value = _aware(field, value)
+    if value is not None and value <= than:
+        raise InvalidEmail(field, "the email would expire before its first attempt", "give a later time")
+    return value
+
+
+def _name(field: str, value: str) -> str:
+    if not value:
+        return ""
+    if len(value) > LONGEST_NAME or not value.isprintable():
+        raise InvalidEmail(field, f"is not a name of at most {LONGEST_NAME} printable characters", "use a shorter one")
+    return value

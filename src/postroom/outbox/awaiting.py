@@ -1,0 +1,238 @@
+"""The outbox for event loops: the same shell, awaited."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar, Unpack
+
+from postroom.archive import JsonLines
+from postroom.background import MOST_IN_BACKGROUND
+from postroom.compose import Email, Letter
+from postroom.compose.address import AddressesLike
+from postroom.courier import Courier
+from postroom.duration import Duration
+from postroom.errors import ConfigurationError
+from postroom.inline import Sending, acarry, attempt_inline, send_inline, take_in
+from postroom.intake import Wishes
+from postroom.outbox.base import (
+    NO_WAY_OUT,
+    PRUNED,
+    OutboxBase,
+    corrections_of,
+    cursor,
+    keyed,
+    make_filter,
+)
+from postroom.send.smtp.pool import SmtpTransport
+from postroom.store import acts, questions
+from postroom.store.connections import recognise
+from postroom.store.contents import read_letter
+from postroom.store.contract import Conservation, Filter, Page, Receipt, StoredEmail
+from postroom.store.enqueue import enqueue, enqueue_each
+from postroom.store.housekeeping import Pruned
+from postroom.store.migrate import Migration, migrate
+from postroom.store.open import open_async_database, open_database
+from postroom.store.plan import Course, Plan, afollow
+from postroom.vocabulary import EmailId, Status
+
+T = TypeVar("T")
+
+
+def _migrate_apart(url: str, tables: str) -> list[Migration]:
+    """Migrate through connections of its own: it happens once, and an event loop must not wait for it."""
+    database = open_database(url, tables=tables)
+    try:
+        return migrate(database)
+    finally:
+        database.close()
+
+
+class AsyncOutbox(OutboxBase):
+    """An outbox for event loops: the verbs of `Outbox`, awaited.
+
+    async with AsyncOutbox("postgresql://…") as outbox:
+        await outbox.enqueue(Email(to="ada@example.org", subject="Hi", text="…"))
+    """
+
+    def __init__(self, database: str | None = None, **settings: Any) -> None:
+        super().__init__(database, **settings)
+        self.database = open_async_database(self.database_url, tables=self.settings.tables, clock=self.clock)
+        self._sender: Courier | None = None
+        self._soon: set[asyncio.Future[Sending]] = set()
+
+    async def __aenter__(self) -> AsyncOutbox:
+        return self
+
+    async def __aexit__(self, *details: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Finish what was taken on, and give the connections back."""
+        await asyncio.gather(*self._soon, return_exceptions=True)
+        if self._sender is not None:
+            await self._sender.close()
+        await self.database.close()
+
+    async def migrate(self) -> list[Migration]:
+        """Create or upgrade the tables; what was applied."""
+        return await asyncio.to_thread(_migrate_apart, self.database_url, self.settings.tables)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Any]:
+        """A transaction of the outbox's own database: the connection to work with and to pass as `connection=`."""
+        async with self.database.transaction() as connection:
+            yield connection
+
+    async def enqueue(
+        self, email: Email, *, key: str | None = None, connection: Any = None, **wishes: Unpack[Wishes]
+    ) -> Receipt:
+        """Put an email into the outbox; with `connection`, as part of its transaction."""
+        order = self.intake.order(email, key=key, now=self._now(), **wishes)
+        return (await self._carry(enqueue([order]), connection))[0]
+
+    async def enqueue_many(
+        self, emails: Iterable[Email | tuple[Email, str | None]], *, connection: Any = None, **wishes: Unpack[Wishes]
+    ) -> int:
+        """Put many emails in, in one transaction and with constant memory; how many were new."""
+        orders = (self.intake.order(email, key=key, now=self._now(), **wishes) for email, key in map(keyed, emails))
+        copies = self.database.copies if connection is None else recognise(connection).copies
+        return await self._carry(enqueue_each(orders, copies=copies), connection)
+
+    async def send(
+        self, email: Email, *, key: str | None = None, durable: bool = True, **wishes: Unpack[Wishes]
+    ) -> Sending:
+        """Send now if it can be done now; what cannot is kept in the outbox for a worker. Never raises over email."""
+        order = self._inline_order(email, key, wishes)
+        courier = self._courier()
+        if courier is None:
+            receipt = await self._do(take_in(order))
+            return Sending(id=receipt.id, duplicate=receipt.duplicate, queued=not receipt.duplicate, error=NO_WAY_OUT)
+        course = send_inline(order, durable=durable, keep_sent=self._keep_sent, lease=self._lease(courier.name))
+        return await acarry(course, self.database.run, courier)
+
+    async def send_soon(self, email: Email, *, key: str | None = None, **wishes: Unpack[Wishes]) -> Sending:
+        """Store an email and send it in the background: returns as soon as it is stored."""
+        order = self._inline_order(email, key, wishes)
+        courier = self._courier()
+        if courier is None or len(self._soon) >= MOST_IN_BACKGROUND:
+            receipt = await self._do(take_in(order))
+            return Sending(id=receipt.id, duplicate=receipt.duplicate, queued=not receipt.duplicate)
+        leased = replace(order, lease=self._lease(courier.name))
+        receipt = await self._do(take_in(leased))
+        if receipt.duplicate:
+            return Sending(id=receipt.id, duplicate=True)
+        course = attempt_inline(leased, stored=True, keep_sent=self._keep_sent)
+        task = asyncio.ensure_future(acarry(course, self.database.run, courier))
+        self._soon.add(task)
+        task.add_done_callback(self._soon.discard)
+        return Sending(id=leased.id, queued=True)
+
+    def _courier(self) -> Courier | None:
+        if self._sender is None and (settings := self._courier_settings()) is not None:
+            url, journals, limit = settings
+            self._sender = Courier(SmtpTransport(url), journals, limit=limit)
+        return self._sender
+
+    async def get(self, id: str) -> StoredEmail:
+        """One email with its history; `EmailNotFound` when there is none."""
+        return await self._ask(questions.get(EmailId(id)))
+
+    async def letter(self, id: str, *, version: int | None = None) -> Letter:
+        """What an email says, as it is sent; an earlier version of it if one is named."""
+        return await self._ask(read_letter(EmailId(id), version or (await self.get(id)).version))
+
+    async def counts(self) -> dict[str, int]:
+        """How many emails there are in each status, and how many were dismissed or pruned."""
+        return await self._ask(questions.counts())
+
+    async def conservation(self) -> Conservation:
+        """Whether everything that was ever enqueued is accounted for, counted row by row."""
+        return await self._ask(questions.conservation())
+
+    async def oldest_due(self) -> datetime | None:
+        """Since when the oldest due email waits; None when nothing is due."""
+        return await self._ask(questions.oldest_due())
+
+    async def retry(self, id: str, *, by: str | None = None) -> None:
+        """Start a dead email over: attempts 0, the whole budget, due now; history kept."""
+        await self._do(acts.retry([EmailId(id)], actor=by))
+
+    async def dismiss(self, id: str, *, by: str | None = None) -> None:
+        """Delete a dead email."""
+        await self._do(acts.dismiss([EmailId(id)], actor=by))
+
+    async def cancel(self, id: str, *, by: str | None = None) -> None:
+        """Never send an email that has not left yet."""
+        await self._do(acts.cancel([EmailId(id)], actor=by))
+
+    async def replay(
+        self,
+        id: str,
+        *,
+        to: AddressesLike | None = None,
+        cc: AddressesLike | None = None,
+        bcc: AddressesLike | None = None,
+        subject: str | None = None,
+        text: str | None = None,
+        html: str | None = None,
+        by: str | None = None,
+    ) -> None:
+        """Send a dead or cancelled email again, corrected; key, Message-ID and history stay."""
+        corrections = corrections_of(to=to, cc=cc, bcc=bcc, subject=subject, text=text, html=html)
+        await self._do(acts.replay(EmailId(id), corrections, actor=by))
+
+    async def act(self, act: str, wanted: Filter, *, by: str | None = None, limit: int | None = None) -> int:
+        """`retry`, `dismiss` or `cancel` every email that matches and that the act applies to; how many there were.
+
+        Goes through them in batches, newest first, each batch in a transaction of its own.
+        """
+        return await self._follow(acts.act_on_all(act, wanted, actor=by, limit=limit))
+
+    async def count(self, wanted: Filter, *, at_most: int = 10_000) -> int:
+        """How many emails match, counted up to `at_most`."""
+        return await self._ask(questions.count(wanted, at_most=at_most))
+
+    async def prune(
+        self,
+        *,
+        older_than: Duration | None = None,
+        statuses: Iterable[Status] = PRUNED,
+        archive: str | Path | None = None,
+        batch: int = 1_000,
+        progress: Callable[[int], None] = lambda removed: None,
+    ) -> Pruned:
+        """Remove finished emails past retention, in batches; archived to a JSON Lines file first if one is named."""
+        with JsonLines.opened(archive) as lines:
+            return await self._follow(
+                self._prune(older_than, statuses=statuses, archive=lines, batch=batch, progress=progress)
+            )
+
+    async def list(
+        self, wanted: Filter | None = None, *, limit: int = 50, before: str | None = None, **filters: Any
+    ) -> Page:
+        """A page of emails, newest first; filters by name (`status="dead"`), or as a `Filter`."""
+        return await self._ask(
+            questions.list_emails(wanted or make_filter(**filters), limit=limit, before=cursor(before))
+        )
+
+    async def _follow(self, course: Course[T]) -> T:
+        return await afollow(course, self.database.run)
+
+    async def _do(self, plan: Plan[T]) -> T:
+        return await self.database.run(plan)
+
+    async def _ask(self, plan: Plan[T]) -> T:
+        return await self.database.run(plan, writes=False)
+
+    async def _carry(self, plan: Plan[T], connection: Any) -> T:
+        if connection is None:
+            return await self._do(plan)
+        caller = recognise(connection)
+        if not caller.is_async:
+            raise ConfigurationError(f"{type(connection).__name__} is not an async connection; use Outbox with it")
+        return await caller.run(plan, self.database.dialect)

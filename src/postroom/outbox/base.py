@@ -1,0 +1,161 @@
+"""What the blocking and the awaiting outbox share: settings, and the decisions made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from postroom import config
+from postroom.claim.journal import journal_folder
+from postroom.compose import Address, Email, Limits, parse_address
+from postroom.duration import Duration, parse_duration
+from postroom.errors import ConfigurationError
+from postroom.intake import NOBODY, Intake, Wishes
+from postroom.settle.policy import RetryPolicy
+from postroom.store import housekeeping
+from postroom.store.contract import Filter
+from postroom.store.dialect import Clock
+from postroom.store.housekeeping import Archive, Pruned
+from postroom.store.order import Lease, Order
+from postroom.store.plan import Course
+from postroom.vocabulary import EmailId, Status
+
+INLINE_POLICY = "quick"
+"""The policy of emails sent inline that do not name one."""
+
+NO_WAY_OUT = "this process knows no way out; a worker will send it"
+
+PRUNED = (Status.SENT, Status.CANCELLED)
+"""What is pruned unless told otherwise: the dead wait for a person."""
+
+
+class OutboxBase:
+    """What the two shells share: settings, and the decisions made from them."""
+
+    def __init__(
+        self,
+        database: str | None = None,
+        *,
+        smtp: str | None = None,
+        sender: str | None = None,
+        policy: str | None = None,
+        policies: dict[str, RetryPolicy] | None = None,
+        retention: Duration | None = None,
+        limits: Limits | None = None,
+        tables: str | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """What is not given is taken from the environment, then from `postroom.toml`.
+
+        `clock` is for tests: the time everything goes by, in place of the machine's and the database's.
+        """
+        self.clock = clock
+        self.settings = config.load(
+            database=database, smtp=smtp, sender=sender, policy=policy, retention=retention, tables=tables
+        )
+        self.intake = Intake(
+            default_sender=_sender(self.settings.default_sender()),
+            default_policy=self.settings.policy,
+            policies={**self.settings.own_policies(), **(policies or {})},
+            limits=limits or _limits(self.settings),
+        )
+        self.intake.policy_for(None)  # an unknown default is told now, rather than at the first email
+
+    @property
+    def database_url(self) -> str:
+        return self.settings.database.get_secret_value()
+
+    def _courier_settings(self) -> tuple[str, Path, float] | None:
+        """The way out, the journals and the time limit of inline sends; None when no way out is known."""
+        url = self.settings.smtp_url()
+        if url is None:
+            return None
+        journals = self.settings.journal or journal_folder(self.database_url, self.settings.tables)
+        return url, journals, self.settings.inline_limit.total_seconds()
+
+    def _inline_order(self, email: Email, key: str | None, wishes: Wishes) -> Order:
+        wishes.setdefault("policy", INLINE_POLICY)
+        return self.intake.order(email, key=key, **wishes)
+
+    def _lease(self, name: str) -> Lease:
+        """Long enough for an inline send and the reply to its dot."""
+        seconds = max(self.settings.lease, 3 * self.settings.inline_limit).total_seconds()
+        return Lease(worker=name, seconds=seconds)
+
+    @property
+    def _keep_sent(self) -> bool:
+        return bool(self.settings.retention)
+
+    def _now(self) -> datetime:
+        return (self.clock() if self.clock else None) or datetime.now(UTC)
+
+    def _prune(
+        self,
+        older_than: Duration | None,
+        *,
+        statuses: Iterable[Status],
+        archive: Archive | None,
+        batch: int,
+        progress: Callable[[int], None],
+    ) -> Course[Pruned]:
+        now = self._now()
+        return housekeeping.prune(
+            before=now - (self.settings.retention if older_than is None else parse_duration(older_than)),
+            keys_before=now - self.settings.key_retention,
+            statuses=_prunable(statuses),
+            batch=batch,
+            archive=archive,
+            progress=progress,
+        )
+
+
+def _prunable(statuses: Iterable[Status | str]) -> list[Status]:
+    chosen = [Status(status) for status in statuses]
+    for status in chosen:
+        if status not in housekeeping.PRUNABLE:
+            known = ", ".join(housekeeping.PRUNABLE)
+            raise ConfigurationError(f"{status} emails are not finished and cannot be pruned; choose from {known}")
+    return chosen
+
+
+def make_filter(**given: Any) -> Filter:
+    """A filter from names and plain values, as a program or a command line has them."""
+    if (status := given.get("status")) is not None:
+        try:
+            given["status"] = Status(status)
+        except ValueError:
+            raise ConfigurationError(f"no status is called {status!r}; they are {', '.join(Status)}") from None
+    try:
+        return Filter(**given)
+    except TypeError:
+        known = ", ".join(field.name for field in fields(Filter))
+        unknown = ", ".join(sorted(set(given) - {field.name for field in fields(Filter)}))
+        raise ConfigurationError(f"emails cannot be filtered by {unknown}; they can by {known}") from None
+
+
+def cursor(before: str | None) -> EmailId | None:
+    return EmailId(before) if before else None
+
+
+def keyed(item: Email | tuple[Email, str | None]) -> tuple[Email, str | None]:
+    return item if isinstance(item, tuple) else (item, None)
+
+
+def _sender(sender: str | None) -> Address:
+    return NOBODY if sender is None else parse_address("sender", sender)
+
+
+def _limits(settings: config.Settings) -> Limits:
+    return Limits(
+        recipients=settings.max_recipients,
+        bytes=settings.max_bytes,
+        key=settings.max_key,
+        headers=settings.max_headers,
+    )
+
+
+def corrections_of(**given: Any) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if value is not None}

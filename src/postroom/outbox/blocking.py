@@ -1,0 +1,239 @@
+"""The outbox for threads: a thin shell over decisions and plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar, Unpack
+
+from postroom.archive import JsonLines
+from postroom.background import Background
+from postroom.compose import Email, Letter
+from postroom.compose.address import AddressesLike
+from postroom.courier import BlockingCourier
+from postroom.duration import Duration
+from postroom.errors import ConfigurationError
+from postroom.inline import FIRST_TOKEN, Sending, attempt_inline, carry, send_inline, take_in
+from postroom.intake import Wishes
+from postroom.outbox.base import (
+    NO_WAY_OUT,
+    PRUNED,
+    OutboxBase,
+    corrections_of,
+    cursor,
+    keyed,
+    make_filter,
+)
+from postroom.store import acts, questions
+from postroom.store.claims import release
+from postroom.store.connections import recognise
+from postroom.store.contents import read_letter
+from postroom.store.contract import Claim, Conservation, Filter, Page, Receipt, StoredEmail
+from postroom.store.enqueue import enqueue, enqueue_each
+from postroom.store.housekeeping import Pruned
+from postroom.store.migrate import Migration, migrate
+from postroom.store.open import open_database
+from postroom.store.order import Order
+from postroom.store.plan import Course, Plan, follow
+from postroom.vocabulary import EmailId, Status
+
+T = TypeVar("T")
+
+
+class Outbox(OutboxBase):
+    """An outbox for threads.
+
+        outbox = Outbox("sqlite:///app.db", smtp="smtp://localhost:1025")
+        outbox.migrate()
+        receipt = outbox.enqueue(Email(to="ada@example.org", subject="Hi", text="…"))
+
+    May be shared by any number of threads. Close it at the end, or use it as a context manager.
+    """
+
+    def __init__(self, database: str | None = None, **settings: Any) -> None:
+        super().__init__(database, **settings)
+        self.database = open_database(self.database_url, tables=self.settings.tables, clock=self.clock)
+        inline = self._courier_settings()
+        self._courier = BlockingCourier(inline[0], inline[1], limit=inline[2]) if inline else None
+        self._background = Background()
+
+    def __enter__(self) -> Outbox:
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Finish what was taken on, and give the connections back."""
+        self._background.close()
+        if self._courier is not None:
+            self._courier.close()
+        self.database.close()
+
+    def migrate(self) -> list[Migration]:
+        """Create or upgrade the tables; what was applied. Safe to call at every start, from every process."""
+        return migrate(self.database)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Any]:
+        """A transaction of the outbox's own database: the connection to work with and to pass as `connection=`."""
+        with self.database.transaction() as connection:
+            yield connection
+
+    def enqueue(
+        self, email: Email, *, key: str | None = None, connection: Any = None, **wishes: Unpack[Wishes]
+    ) -> Receipt:
+        """Put an email into the outbox.
+
+        With `connection` it becomes part of that connection's transaction: it is there when the caller commits, and
+        never was when the caller rolls back. Without, it is committed before this returns.
+        """
+        order = self.intake.order(email, key=key, now=self._now(), **wishes)
+        return self._carry(enqueue([order]), connection)[0]
+
+    def enqueue_many(
+        self, emails: Iterable[Email | tuple[Email, str | None]], *, connection: Any = None, **wishes: Unpack[Wishes]
+    ) -> int:
+        """Put many emails in, in one transaction and with constant memory; how many were new.
+
+        An item is an `Email`, or a pair of an `Email` and its key.
+        """
+        orders = (self.intake.order(email, key=key, now=self._now(), **wishes) for email, key in map(keyed, emails))
+        copies = self.database.copies if connection is None else recognise(connection).copies
+        return self._carry(enqueue_each(orders, copies=copies), connection)
+
+    def send(self, email: Email, *, key: str | None = None, durable: bool = True, **wishes: Unpack[Wishes]) -> Sending:
+        """Send now if it can be done now; what cannot is kept in the outbox for a worker. Never raises over email.
+
+        `durable` stores the email before it is sent, so that a crash loses nothing; without it, a row is written only
+        when the send has failed. The attempt made here is not counted.
+        """
+        order = self._inline_order(email, key, wishes)
+        if self._courier is None:
+            receipt = self._do(take_in(order))
+            return Sending(id=receipt.id, duplicate=receipt.duplicate, queued=not receipt.duplicate, error=NO_WAY_OUT)
+        course = send_inline(order, durable=durable, keep_sent=self._keep_sent, lease=self._lease(self._courier.name))
+        return carry(course, self.database.run, self._courier)
+
+    def send_soon(self, email: Email, *, key: str | None = None, **wishes: Unpack[Wishes]) -> Sending:
+        """Store an email and send it in the background: returns as soon as it is stored.
+
+        When there is much to do in the background already, a worker will send it. Nothing is lost when the process
+        ends: what has not begun is given back, and a killed process's emails are taken over.
+        """
+        order = self._inline_order(email, key, wishes)
+        if self._courier is None:
+            return self.send(email, key=key, **wishes)
+        leased = replace(order, lease=self._lease(self._courier.name))
+        receipt = self._do(take_in(leased))
+        if receipt.duplicate:
+            return Sending(id=receipt.id, duplicate=True)
+        claim = Claim(id=leased.id, token=FIRST_TOKEN)
+        if not self._background.offer(lambda: self._attempt_soon(leased), otherwise=lambda: self._give_back(claim)):
+            self._give_back(claim)
+        return Sending(id=leased.id, queued=True)
+
+    def _attempt_soon(self, order: Order) -> None:
+        assert self._courier is not None
+        carry(attempt_inline(order, stored=True, keep_sent=self._keep_sent), self.database.run, self._courier)
+
+    def _give_back(self, claim: Claim) -> None:
+        self._do(release([claim]))
+
+    def get(self, id: str) -> StoredEmail:
+        """One email with its history; `EmailNotFound` when there is none."""
+        return self._ask(questions.get(EmailId(id)))
+
+    def letter(self, id: str, *, version: int | None = None) -> Letter:
+        """What an email says, as it is sent; an earlier version of it if one is named."""
+        return self._ask(read_letter(EmailId(id), version or self.get(id).version))
+
+    def counts(self) -> dict[str, int]:
+        """How many emails there are in each status, and how many were dismissed or pruned."""
+        return self._ask(questions.counts())
+
+    def conservation(self) -> Conservation:
+        """Whether everything that was ever enqueued is accounted for, counted row by row."""
+        return self._ask(questions.conservation())
+
+    def oldest_due(self) -> datetime | None:
+        """Since when the oldest due email waits; None when nothing is due."""
+        return self._ask(questions.oldest_due())
+
+    def retry(self, id: str, *, by: str | None = None) -> None:
+        """Start a dead email over: attempts 0, the whole budget, due now; history kept."""
+        self._do(acts.retry([EmailId(id)], actor=by))
+
+    def dismiss(self, id: str, *, by: str | None = None) -> None:
+        """Delete a dead email."""
+        self._do(acts.dismiss([EmailId(id)], actor=by))
+
+    def cancel(self, id: str, *, by: str | None = None) -> None:
+        """Never send an email that has not left yet."""
+        self._do(acts.cancel([EmailId(id)], actor=by))
+
+    def replay(
+        self,
+        id: str,
+        *,
+        to: AddressesLike | None = None,
+        cc: AddressesLike | None = None,
+        bcc: AddressesLike | None = None,
+        subject: str | None = None,
+        text: str | None = None,
+        html: str | None = None,
+        by: str | None = None,
+    ) -> None:
+        """Send a dead or cancelled email again, corrected; key, Message-ID and history stay."""
+        corrections = corrections_of(to=to, cc=cc, bcc=bcc, subject=subject, text=text, html=html)
+        self._do(acts.replay(EmailId(id), corrections, actor=by))
+
+    def act(self, act: str, wanted: Filter, *, by: str | None = None, limit: int | None = None) -> int:
+        """`retry`, `dismiss` or `cancel` every email that matches and that the act applies to; how many there were.
+
+        Goes through them in batches, newest first, each batch in a transaction of its own.
+        """
+        return self._follow(acts.act_on_all(act, wanted, actor=by, limit=limit))
+
+    def count(self, wanted: Filter, *, at_most: int = 10_000) -> int:
+        """How many emails match, counted up to `at_most`."""
+        return self._ask(questions.count(wanted, at_most=at_most))
+
+    def prune(
+        self,
+        *,
+        older_than: Duration | None = None,
+        statuses: Iterable[Status] = PRUNED,
+        archive: str | Path | None = None,
+        batch: int = 1_000,
+        progress: Callable[[int], None] = lambda removed: None,
+    ) -> Pruned:
+        """Remove finished emails past retention, in batches; archived to a JSON Lines file first if one is named."""
+        with JsonLines.opened(archive) as lines:
+            return self._follow(
+                self._prune(older_than, statuses=statuses, archive=lines, batch=batch, progress=progress)
+            )
+
+    def list(self, wanted: Filter | None = None, *, limit: int = 50, before: str | None = None, **filters: Any) -> Page:
+        """A page of emails, newest first; filters by name (`status="dead"`), or as a `Filter`."""
+        return self._ask(questions.list_emails(wanted or make_filter(**filters), limit=limit, before=cursor(before)))
+
+    def _follow(self, course: Course[T]) -> T:
+        return follow(course, self.database.run)
+
+    def _do(self, plan: Plan[T]) -> T:
+        return self.database.run(plan)
+
+    def _ask(self, plan: Plan[T]) -> T:
+        return self.database.run(plan, writes=False)
+
+    def _carry(self, plan: Plan[T], connection: Any) -> T:
+        if connection is None:
+            return self._do(plan)
+        caller = recognise(connection)
+        if caller.is_async:
+            raise ConfigurationError(f"{type(connection).__name__} is an async connection; use AsyncOutbox with it")
+        return caller.run(plan, self.database.dialect)

@@ -1,0 +1,145 @@
+"""A transport that leads nowhere and remembers everything, for tests that need no network."""
+
+from __future__ import annotations
+
+from postroom.send.contract import BeforeDot, Envelope, Fault, FaultKind, Phase, Reply, Report
+from postroom.send.script import At, Moment, Rule, Script
+from postroom.send.smtp.replies import make_reply
+
+_PHASES: dict[At, Phase] = {
+    "connect": Phase.CONNECT,
+    "greeting": Phase.GREETING,
+    "tls": Phase.TLS,
+    "ehlo": Phase.HELLO,
+    "auth": Phase.AUTH,
+    "mail": Phase.MAIL,
+    "rcpt": Phase.RCPT,
+    "data": Phase.DATA,
+    "body": Phase.BODY,
+    "dot": Phase.DOT,
+}
+_BEFORE_RCPT: tuple[At, ...] = ("connect", "greeting", "tls", "ehlo", "auth", "mail")
+
+
+class _Stopped(Exception):
+    """The attempt went no further."""
+
+    def __init__(self, *, reply: Reply | None = None, fault: Fault | None = None) -> None:
+        self.reply = reply
+        self.fault = fault
+
+
+class MemoryTransport:
+    """Accepts everything until it is told otherwise, in the words of `postroom.testing.ScriptedSmtp`.
+
+        transport = MemoryTransport()
+        transport.script(at="dot", reply="451 4.3.0 later", times=1)
+        transport.script(at="rcpt", argument="nobody@example.org", reply="550 5.1.1 no such user")
+        transport.script(at="dot", cut=True)            # takes the email, and the reply never comes
+
+    Each attempt goes through the same phases as a real one and gives the same reports. Dots are not doubled, time does
+    not pass, and `stall` is a timeout at once.
+    """
+
+    def __init__(self, name: str = "memory") -> None:
+        self.name = name
+        self.sent: list[Envelope] = []
+        """What was accepted, each with the recipients who were; a reply that was cut off does not undo that."""
+        self.attempts = 0
+        self._script = Script()
+
+    def script(
+        self,
+        *,
+        at: At,
+        reply: str | None = None,
+        times: int | None = None,
+        argument: str | None = None,
+        cut: bool = False,
+        stall: bool = False,
+        accept: bool | None = None,
+    ) -> None:
+        """Answer differently at one moment: always, or the next `times` times. `Rule` says what the arguments mean."""
+        if at not in _PHASES:
+            raise ValueError(f"nothing is scripted at {at!r} here; the moments are {', '.join(_PHASES)}")
+        rule = Rule(at=at, reply=reply, argument=argument, cut=cut, stall=stall, accept=accept)
+        self._script.add(rule, times=times)
+
+    def clear_script(self) -> None:
+        """Accept everything again."""
+        self._script.clear()
+
+    async def send(self, envelope: Envelope, *, before_dot: BeforeDot | None = None) -> Report:
+        self.attempts += 1
+        recipients: list[Reply | None] = []
+        reached: list[Phase] = []
+        stopped = _Stopped()
+        try:
+            self._attempt(envelope, before_dot, recipients, reached)
+        except _Stopped as caught:
+            stopped = caught
+        return Report(
+            recipients=(*recipients, *[None] * (len(envelope.recipients) - len(recipients))),
+            reply=stopped.reply,
+            fault=stopped.fault,
+            dot_left=Phase.DOT in reached,
+            capabilities_known=Phase.TLS in reached,
+        )
+
+    async def close(self) -> None:
+        """Nothing to close."""
+
+    def _attempt(
+        self, envelope: Envelope, before_dot: BeforeDot | None, recipients: list[Reply | None], reached: list[Phase]
+    ) -> None:
+        for at in _BEFORE_RCPT:
+            self._pass(at, envelope.sender if at == "mail" else "", reached)
+        accepted = []
+        for address in envelope.recipients:
+            reply = self._hear("rcpt", "250 2.1.5 Ok", address, reached)
+            recipients.append(reply)
+            if reply.code == 421:
+                raise _Stopped(reply=reply)
+            if reply.code < 400:
+                accepted.append(address)
+        if not accepted:
+            raise _Stopped
+        for at in ("data", "body"):
+            self._pass(at, "", reached)
+        if before_dot is not None and not before_dot():
+            text = "the right to send was lost before the dot; nothing was sent"
+            raise _Stopped(fault=Fault(phase=Phase.BODY, kind=FaultKind.ABANDONED, text=text))
+        self._finish(envelope, tuple(accepted), reached)
+
+    def _finish(self, envelope: Envelope, accepted: tuple[str, ...], reached: list[Phase]) -> None:
+        reached.append(Phase.DOT)
+        moment = Moment(at="dot")
+        rule = self._script.rule_for(moment) or Rule(at="dot")
+        refused = rule.reply is not None and str(rule.reply)[:1] in ("4", "5")
+        if not refused if rule.accept is None else rule.accept:
+            kept = Envelope(
+                sender=envelope.sender, recipients=accepted, message=envelope.message, smtputf8=envelope.smtputf8
+            )
+            self.sent.append(kept)
+        raise _Stopped(reply=_outcome(rule, "250 2.0.0 Ok"))
+
+    def _pass(self, at: At, argument: str, reached: list[Phase]) -> None:
+        """Go on to the next phase, unless the script says no."""
+        reply = self._hear(at, "250 2.0.0 Ok", argument, reached)
+        if reply.code >= 400:
+            raise _Stopped(reply=reply)
+
+    def _hear(self, at: At, usual: str, argument: str, reached: list[Phase]) -> Reply:
+        reached.append(_PHASES[at])
+        rule = self._script.rule_for(Moment(at=at, argument=argument))
+        return _outcome(rule or Rule(at=at), usual)
+
+
+def _outcome(rule: Rule, usual: str) -> Reply:
+    """What the rule makes the server say, or `_Stopped` where it says nothing."""
+    phase = _PHASES[rule.at]
+    if not rule.stall and not rule.cut:
+        text = usual if rule.reply is None else str(rule.reply)
+        return make_reply(phase, (text.encode(),))
+    kind = FaultKind.TIMEOUT if rule.stall else FaultKind.REFUSED if phase is Phase.CONNECT else FaultKind.CUT
+    raise _Stopped(fault=Fault(phase=phase, kind=kind, text="as the script says"))

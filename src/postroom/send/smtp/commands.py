@@ -1,0 +1,81 @@
+"""An envelope as the commands and bytes that carry it. Pure, and careful with what an address might smuggle in."""
+
+from __future__ import annotations
+
+from postroom.send.contract import Envelope, Fault, FaultKind, Phase
+from postroom.send.smtp.capabilities import Capabilities
+
+DOT = b".\r\n"
+
+
+def unsuitable(envelope: Envelope, capabilities: Capabilities) -> Fault | None:
+    """Why this server cannot take this envelope, known before anything is uploaded; None when nothing is known."""
+    size = len(envelope.message)
+    if capabilities.size is not None and size > capabilities.size:
+        text = f"the message has {size} bytes and the server takes at most {capabilities.size}"
+        return Fault(phase=Phase.MAIL, kind=FaultKind.TOO_LARGE, text=text)
+    if not capabilities.smtputf8 and needs_smtputf8(envelope):
+        text = "an address or header is not ASCII and the server does not offer SMTPUTF8"
+        return Fault(phase=Phase.MAIL, kind=FaultKind.NEEDS_SMTPUTF8, text=text)
+    return None
+
+
+def needs_smtputf8(envelope: Envelope) -> bool:
+    """Whether the envelope says so, or one of its addresses shows it."""
+    if envelope.smtputf8 or not envelope.sender.isascii():
+        return True
+    return any(not address.isascii() for address in envelope.recipients)
+
+
+def mail(envelope: Envelope, capabilities: Capabilities) -> bytes:
+    """The MAIL command."""
+    return _safe(_mail(envelope, capabilities).encode(), paths=1, lines=1)
+
+
+def recipient(address: str, capabilities: Capabilities) -> bytes:
+    """One RCPT command."""
+    return _safe(f"RCPT TO:<{address}>{_notify(capabilities)}\r\n".encode(), paths=1, lines=1)
+
+
+def whole(envelope: Envelope, capabilities: Capabilities) -> bytes:
+    """MAIL, every RCPT and DATA, to be written at once."""
+    notify = _notify(capabilities)
+    recipients = f">{notify}\r\nRCPT TO:<".join(envelope.recipients)
+    commands = f"{_mail(envelope, capabilities)}RCPT TO:<{recipients}>{notify}\r\nDATA\r\n"
+    paths = len(envelope.recipients) + 1
+    return _safe(commands.encode(), paths=paths, lines=paths + 1)
+
+
+def _mail(envelope: Envelope, capabilities: Capabilities) -> str:
+    size = f" SIZE={len(envelope.message)}" if capabilities.size_offered else ""
+    # A message with UTF-8 headers is 8-bit by nature, and SMTPUTF8 implies 8BITMIME.
+    wide = " BODY=8BITMIME SMTPUTF8" if needs_smtputf8(envelope) else ""
+    # Whoever reports a failure later returns the headers, and names the email by our own id.
+    report = f" RET=HDRS{f' ENVID={envelope.id}' if envelope.id else ''}" if capabilities.dsn else ""
+    return f"MAIL FROM:<{envelope.sender}>{size}{wide}{report}\r\n"
+
+
+def _notify(capabilities: Capabilities) -> str:
+    return " NOTIFY=FAILURE,DELAY" if capabilities.dsn else ""
+
+
+def stuffed(message: bytes) -> bytes:
+    """The message as it goes over the wire, without the final dot.
+
+    A dot is doubled also after a bare line feed, which some servers take for the end of a line: no message can end
+    early and go on as commands.
+    """
+    if b"\n." in message:
+        message = message.replace(b"\n.", b"\n..")
+    if message.startswith(b"."):
+        message = b"." + message
+    return message if message.endswith(b"\r\n") or not message else message + b"\r\n"
+
+
+def _safe(commands: bytes, *, paths: int, lines: int) -> bytes:
+    """The commands, provided no address adds one, or a parameter, of its own."""
+    if commands.count(b"<") != paths or commands.count(b">") != paths:
+        raise ValueError("an address of the envelope contains '<' or '>'; addresses are to be checked when composed")
+    if {lines} != {commands.count(b"\r\n"), commands.count(b"\r"), commands.count(b"\n")} or b"\0" in commands:
+        raise ValueError("an address of the envelope contains a line end or NUL; they are to be checked when composed")
+    return commands

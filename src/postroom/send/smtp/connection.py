@@ -1,0 +1,257 @@
+"""One envelope after another over one connection, each with an exact account of how far it came.
+
+The message is written and drained, `before_dot` is asked, and only then does the final dot go out. Until that moment
+a failure is harmless; from it on, without a complete reply, nobody can know. `dot_left` says on which side of that
+line an attempt ended, and it is never False when the dot may have gone.
+
+Where the server pipelines, MAIL, RCPT and DATA go in one write, and the next envelope's may ride behind this one's
+dot (RFC 2920, 3.1 allows just that), which saves a round trip per email. Such an envelope has been opened, not sent:
+its message goes out when `deliver` is called with it, and if the connection ends before, nothing has happened to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from postroom.send.contract import BeforeDot, Envelope, Fault, FaultKind, Phase, Reply, Report
+from postroom.send.smtp import commands
+from postroom.send.smtp.attempt import Attempt
+from postroom.send.smtp.capabilities import Capabilities
+from postroom.send.smtp.replies import Lines, code_of, make_reply
+from postroom.send.smtp.server import Limits
+from postroom.send.smtp.wire import Ended, Wire
+
+BLOCK = 65536
+"""How much is written before we wait for the kernel to have taken it."""
+MOST_BEHIND_THE_DOT = 100
+"""RFC 5321 asks every server to take this many recipients; an envelope with more is opened when its turn comes."""
+_CLOSING = 2.0
+_MAIL, _BODY, _DOT = Phase.MAIL.value, Phase.BODY.value, Phase.DOT.value
+
+
+class Connection:
+    """A greeted, secured and authenticated connection. One task at a time."""
+
+    def __init__(self, wire: Wire, capabilities: Capabilities, *, limits: Limits, idle: float) -> None:
+        self.capabilities = capabilities
+        self.delivered = 0
+        """Envelopes taken on so far."""
+        self.unheard = False
+        """The server ended the last conversation before it answered MAIL: on a fresh connection it may go better."""
+        self._wire = wire
+        self._limits = limits
+        self._idle = idle
+        self._loop = asyncio.get_running_loop()
+        self._ahead: Envelope | None = None
+        self._unfinished = False
+        wire.allow(idle)
+
+    @property
+    def usable(self) -> bool:
+        return self._wire.ended is None
+
+    def belongs_here(self) -> bool:
+        """Whether this connection was opened in the running event loop; in another it is of no use."""
+        return self._loop is asyncio.get_running_loop()
+
+    def has_opened(self, envelope: Envelope) -> bool:
+        return self._ahead is envelope
+
+    @property
+    def has_opened_any(self) -> bool:
+        return self._ahead is not None
+
+    async def deliver(
+        self, envelope: Envelope, *, before_dot: BeforeDot | None = None, following: Envelope | None = None
+    ) -> Report:
+        """Attempt one envelope and say what happened.
+
+        With `following`, that envelope may be opened behind this one's dot; it is to be the next one delivered here,
+        and if it is not, the connection is closed rather than left with a message begun.
+
+        Cancelled before the dot, the connection is closed and nothing was sent. Cancelled after it, the fate of the
+        message is unknown: whoever may cancel must shield this call.
+        """
+        attempt = Attempt(envelope, self._loop.time())
+        self.delivered += 1
+        try:
+            await self._carry(attempt, before_dot, following)
+        except Ended as ended:
+            self._explain(attempt, ended)
+        except BaseException:
+            self.close()
+            raise
+        self.unheard = not attempt.heard and attempt.fell_silent and not self.usable
+        if self._ahead is None:
+            self._wire.allow(self._idle)
+        return attempt.report()
+
+    def close(self) -> None:
+        """Close, with a goodbye unless a message was begun. Nothing is awaited."""
+        if self._unfinished or self._ahead is not None:
+            self._wire.end(FaultKind.CUT, "closed by us")
+        else:
+            self._wire.farewell()
+
+    async def closed(self) -> None:
+        """Wait for a connection that was told to close."""
+        await self._wire.closed(_CLOSING)
+
+    async def _carry(self, attempt: Attempt, before_dot: BeforeDot | None, following: Envelope | None) -> None:
+        if self._ahead is None:
+            attempt.fault = commands.unsuitable(attempt.envelope, self.capabilities)
+            if attempt.fault is not None:
+                return
+        elif self._ahead is not attempt.envelope:
+            raise self._wire.end(FaultKind.CUT, "closed by us: another envelope had been opened")
+        opened = await (self._open_at_once if self.capabilities.pipelining else self._open_in_turn)(attempt)
+        attempt.note(_MAIL, self._loop.time())
+        if not opened:
+            return
+        await self._upload(attempt, before_dot)
+        attempt.note(_BODY, self._loop.time())
+        await self._finish(attempt, following)
+        attempt.note(_DOT, self._loop.time())
+
+    async def _open_at_once(self, attempt: Attempt) -> bool:
+        """MAIL, every RCPT and DATA in one write. True when the server now waits for the message."""
+        wire, owed = self._wire, len(attempt.envelope.recipients) + 2
+        if self._ahead is not None:
+            self._ahead = None
+            wire.allow(self._limits.command)
+        else:
+            opening = commands.whole(attempt.envelope, self.capabilities)
+            await self._reset()
+            wire.write(opening, replies=owed, limit=self._limits.command)
+        self._unfinished = True
+        welcome = self._hear_mail(attempt, await wire.reply(wanted=owed - 1))
+        for left in range(owed - 2, 0, -1):
+            lines = await wire.reply(wanted=left)
+            if welcome and not self._hear_recipient(attempt, lines):
+                return False
+        attempt.phase = Phase.DATA
+        lines = await wire.reply(limit=self._limits.data)
+        if welcome and attempt.accepted:
+            return self._hear_data(attempt, lines)
+        if code_of(lines) == 354:
+            # The server waits for a message that nobody is to get.
+            wire.end(FaultKind.CUT, "closed by us: no recipient was accepted")
+        return False
+
+    async def _open_in_turn(self, attempt: Attempt) -> bool:
+        """MAIL, RCPT and DATA one at a time. True when the server now waits for the message."""
+        wire, limits = self._wire, self._limits
+        mail = commands.mail(attempt.envelope, self.capabilities)
+        recipients = [commands.recipient(address, self.capabilities) for address in attempt.envelope.recipients]
+        await self._reset()
+        self._unfinished = True
+        wire.write(mail, replies=1, limit=limits.command)
+        if not self._hear_mail(attempt, await wire.reply()):
+            return False
+        for recipient in recipients:
+            wire.write(recipient, replies=1, limit=limits.command)
+            if not self._hear_recipient(attempt, await wire.reply()):
+                return False
+        if not attempt.accepted:
+            return False
+        attempt.phase = Phase.DATA
+        wire.write(b"DATA\r\n", replies=1, limit=limits.data)
+        return self._hear_data(attempt, await wire.reply())
+
+    async def _reset(self) -> None:
+        """Leave an unfinished transaction behind, so that its recipients cannot get the next message."""
+        if not self._unfinished:
+            return
+        self._wire.write(b"RSET\r\n", replies=1, limit=self._limits.command)
+        if code_of(await self._wire.reply()) != 250:
+            raise self._wire.end(FaultKind.PROTOCOL, "the server refused RSET")
+        self._unfinished = False
+
+    def _hear_mail(self, attempt: Attempt, lines: Lines) -> bool:
+        reply = make_reply(Phase.MAIL, lines)
+        attempt.heard = reply.code != 421
+        if reply.code // 100 == 2:
+            attempt.phase = Phase.RCPT
+            return True
+        if reply.code < 400:
+            raise self._nonsense(reply)
+        attempt.reply = reply
+        return False
+
+    def _hear_recipient(self, attempt: Attempt, lines: Lines) -> bool:
+        """Note what was said to one recipient; False when it was said to the whole session."""
+        reply = make_reply(Phase.RCPT, lines)
+        attempt.recipients.append(reply)
+        if reply.code // 100 == 2:
+            attempt.accepted += 1
+        elif reply.code < 400:
+            raise self._nonsense(reply)
+        elif reply.code == 421:
+            attempt.reply = reply
+            self._wire.end(FaultKind.CUT, "the server closed the session")
+            return False
+        return True
+
+    def _hear_data(self, attempt: Attempt, lines: Lines) -> bool:
+        reply = make_reply(Phase.DATA, lines)
+        if reply.code == 354:
+            return True
+        if reply.code < 400:
+            raise self._nonsense(reply)
+        attempt.reply = reply
+        return False
+
+    async def _upload(self, attempt: Attempt, before_dot: BeforeDot | None) -> None:
+        attempt.phase = Phase.BODY
+        message, wire, limit = commands.stuffed(attempt.envelope.message), self._wire, self._limits.block
+        if len(message) <= BLOCK:
+            wire.write(message)
+            await wire.drained(limit)
+        else:
+            for start in range(0, len(message), BLOCK):
+                wire.write(message[start : start + BLOCK])
+                await wire.drained(limit)
+                await asyncio.sleep(0)  # the server may have something to say about a long message
+        if before_dot is not None and not before_dot():
+            wire.end(FaultKind.ABANDONED, "abandoned before the dot")
+            raise Ended(FaultKind.ABANDONED, "the right to send was lost before the dot; nothing was sent")
+
+    async def _finish(self, attempt: Attempt, following: Envelope | None) -> None:
+        """Send the dot, with the next envelope behind it where that is safe, and hear what became of the message."""
+        behind = self._behind(following)
+        replies = 1 if following is None or not behind else len(following.recipients) + 3
+        self._wire.write(commands.DOT + behind, replies=replies, limit=self._limits.dot)
+        attempt.dot_left = True
+        attempt.phase = Phase.DOT
+        self._ahead = following if behind else None
+        reply = make_reply(Phase.DOT, await self._wire.reply())
+        if 300 <= reply.code < 400:
+            raise self._nonsense(reply)
+        attempt.reply = reply
+        self._unfinished = False
+
+    def _behind(self, following: Envelope | None) -> bytes:
+        if following is None or not self.capabilities.pipelining or len(following.recipients) > MOST_BEHIND_THE_DOT:
+            return b""
+        if commands.unsuitable(following, self.capabilities) is not None:
+            return b""
+        try:
+            return commands.whole(following, self.capabilities)
+        except ValueError:
+            return b""  # its own turn will tell; this message has nothing to do with it
+
+    def _nonsense(self, reply: Reply) -> Ended:
+        self._wire.end(FaultKind.PROTOCOL, "unexpected reply")
+        return Ended(FaultKind.PROTOCOL, f"unexpected reply: {reply}")
+
+    def _explain(self, attempt: Attempt, ended: Ended) -> None:
+        """Say why there is no reply to what was asked last."""
+        self._ahead = None
+        attempt.note(attempt.phase.value, self._loop.time())
+        if attempt.reply is not None:
+            return  # refused already; only the leftovers of the pipeline are missing
+        said = self._wire.unsolicited
+        if attempt.phase is Phase.BODY and said is not None and code_of(said) >= 400:
+            attempt.reply = make_reply(Phase.BODY, said)
+        else:
+            attempt.fault = Fault(phase=attempt.phase, kind=ended.kind, text=ended.text)

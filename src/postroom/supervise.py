@@ -1,0 +1,90 @@
+"""Several worker processes, kept alive: one that dies is started again, a little later each time."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from types import FrameType
+
+from postroom.logs import logger
+
+FIRST_PAUSE, LAST_PAUSE = 0.5, 30.0
+STEADY = 60.0
+"""Seconds after which a process counts as having started well."""
+
+
+class _Place:
+    """One of the processes, and when it may be started again."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._command = command
+        self._pause = FIRST_PAUSE
+        self._start_at = 0.0
+        self._started_at = 0.0
+        self.process: subprocess.Popen[bytes] | None = None
+        self.finished = False
+
+    def tend(self, *, stopping: bool) -> None:
+        """Start the process when it is time to, and see how it ended when it has."""
+        now = time.monotonic()
+        if self.process is None:
+            if not stopping and not self.finished and now >= self._start_at:
+                # A session of its own: a Ctrl-C at the terminal reaches it through us, once.
+                self.process = subprocess.Popen(self._command, start_new_session=True)
+                self._started_at = now
+            return
+        code = self.process.poll()
+        if code is None:
+            return
+        self.process = None
+        self.finished = code == 0
+        if code:
+            self._pause = FIRST_PAUSE if now - self._started_at > STEADY else min(self._pause * 2, LAST_PAUSE)
+            self._start_at = now + self._pause
+            logger.error("worker process ended", exit_code=code, again_in_seconds=self._pause)
+
+
+def supervise(processes: int, command: list[str] | None = None) -> int:
+    """Run so many of this very command, without `--processes`, until told to stop or until all are done."""
+    places = [_Place(command or _same_command()) for _ in range(processes)]
+    stopping = False
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal stopping
+        stopping = True
+        for place in places:
+            if place.process is not None:
+                place.process.terminate()
+
+    former = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        while not _done(places, stopping):
+            for place in places:
+                place.tend(stopping=stopping)
+            time.sleep(0.05)
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+    return 0
+
+
+def _done(places: list[_Place], stopping: bool) -> bool:
+    if stopping:
+        return all(place.process is None for place in places)
+    return all(place.finished for place in places)
+
+
+def _same_command() -> list[str]:
+    arguments = sys.argv[1:]
+    kept: list[str] = []
+    skip = False
+    for argument in arguments:
+        if skip:
+            skip = False
+        elif argument == "--processes":
+            skip = True
+        elif not argument.startswith("--processes="):
+            kept.append(argument)
+    return [sys.executable, "-m", "postroom.cli", *kept]

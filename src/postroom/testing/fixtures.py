@@ -1,0 +1,32 @@
+"""Pytest fixtures; use them with `pytest_plugins = ["postroom.testing.fixtures"]` in the top-level conftest.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from postroom.send.memory import MemoryTransport
+from postroom.testing.proxy import FaultProxy
+from postroom.testing.smtp import ScriptedSmtp
+
+
+@pytest.fixture
+def smtp_server() -> Iterator[ScriptedSmtp]:
+    """A mail server of the test's own, listening on 127.0.0.1; see `ScriptedSmtp`."""
+    with ScriptedSmtp() as server:
+        yield server
+
+
+@pytest.fixture
+def fault_proxy() -> Iterator[Callable[..., FaultProxy]]:
+    """Makes a proxy to a port: `proxy = fault_proxy(target_port=5432)`; see `FaultProxy`."""
+    with ExitStack() as stack:
+        yield lambda **options: stack.enter_context(FaultProxy(**options))
+
+
+@pytest.fixture
+def memory_transport() -> MemoryTransport:
+    """A transport that keeps what it is given; see `MemoryTransport`."""
+    return MemoryTransport()

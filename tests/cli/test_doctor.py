@@ -1,0 +1,145 @@
+"""doctor."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from postroom import Outbox
+from postroom.cli.checks import Level, check_overview
+from postroom.cli.database_checks import file_system_of
+from postroom.cli.overview import Overview, TransportState
+from postroom.testing import ScriptedSmtp
+from tests.cli.conftest import CommandLine, enqueue, enqueue_dead
+
+MOUNTS = """\
+/dev/root / ext4 rw 0 0
+server:/home /home nfs4 rw 0 0
+/dev/sdb /home/ada\\040b ext4 rw 0 0
+"""
+
+
+def levels(postroom: CommandLine) -> dict[str, str]:
+    return {check["name"]: check["level"] for check in postroom("doctor", "--json").json["checks"]}
+
+
+def test_all_is_well_with_a_sender_and_a_mail_server(
+    postroom: CommandLine, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ScriptedSmtp() as server:
+        monkeypatch.setenv("POSTROOM_SMTP", server.url)
+        monkeypatch.setenv("POSTROOM_SENDER", "Desk <desk@example.org>")
+        answer = postroom("doctor", "--json")
+
+    assert answer.code == 0
+    assert answer.json["ok"] is True
+    assert {check["level"] for check in answer.json["checks"]} == {"ok"}
+    assert [check["name"] for check in answer.json["checks"]] == [
+        "settings", "sender", "database", "journal", "disk", "schema",
+        "conservation", "due", "dead", "in_doubt", "smtp",
+    ]  # fmt: skip
+    assert server.messages == []
+
+
+def test_what_is_missing_or_waits_is_worth_a_look_and_no_failure(postroom: CommandLine, outbox: Outbox) -> None:
+    enqueue_dead(outbox)
+
+    found = levels(postroom)
+
+    assert (found["sender"], found["smtp"], found["dead"]) == ("warn", "warn", "warn")
+    assert postroom("doctor").code == 0
+
+
+def test_a_mail_server_that_is_away_is_a_failure_and_its_password_stays_secret(
+    postroom: CommandLine, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ScriptedSmtp() as server:
+        port = server.port
+    monkeypatch.setenv("POSTROOM_SMTP", f"smtp://me:hunter22@127.0.0.1:{port}?insecure_auth=yes")
+
+    answer = postroom("doctor")
+
+    assert answer.code == 1
+    assert f"127.0.0.1:{port}" in answer.out
+    assert "hunter22" not in answer.out + answer.err
+
+
+def test_a_wrong_password_is_a_failure(postroom: CommandLine, outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ScriptedSmtp(users={"me": "right"}) as server:
+        monkeypatch.setenv("POSTROOM_SMTP", server.url.replace("//", "//me:wrong@") + "?insecure_auth=yes")
+        answer = postroom("doctor", "--json")
+
+    [smtp] = [check for check in answer.json["checks"] if check["name"] == "smtp"]
+    assert answer.code == 1
+    assert smtp["level"] == "fail"
+    assert "535" in smtp["detail"]
+
+
+def test_a_setting_that_makes_no_sense_is_a_failure(
+    postroom: CommandLine, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POSTROOM_LEASE", "soon")
+
+    answer = postroom("doctor", "--json")
+
+    assert answer.code == 1
+    assert [check["name"] for check in answer.json["checks"]] == ["settings"]
+
+
+def test_an_absent_outbox_is_a_failure_and_is_not_created(postroom: CommandLine, tmp_path: Path) -> None:
+    answer = postroom("doctor", "--json")
+
+    assert answer.code == 1
+    assert {check["name"]: check["level"] for check in answer.json["checks"]}["database"] == "fail"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_without_our_tables_is_a_failure(postroom: CommandLine, outbox: Outbox) -> None:
+    with outbox.transaction() as connection:
+        connection.execute("DROP TABLE postroom_migrations")
+
+    assert levels(postroom)["schema"] == "fail"
+
+
+def test_a_schema_of_the_future_is_a_failure(postroom: CommandLine, outbox: Outbox) -> None:
+    with outbox.transaction() as connection:
+        connection.execute("INSERT INTO postroom_migrations (version, name, checksum) VALUES (9999, 'later', 'x')")
+
+    assert levels(postroom)["schema"] == "fail"
+
+
+def test_a_lost_email_is_a_failure(postroom: CommandLine, outbox: Outbox) -> None:
+    id = enqueue(outbox)
+    with outbox.transaction() as connection:
+        connection.execute("DELETE FROM postroom_emails WHERE id = ?", (id,))
+
+    assert levels(postroom)["conservation"] == "fail"
+    assert postroom("doctor").code == 1
+
+
+def test_emails_that_wait_too_long_and_closed_transports_are_worth_a_look() -> None:
+    now = datetime.now(UTC)
+    overview = Overview(
+        counts={"in_doubt": 2},
+        transports=(TransportState(name="mx:25", state="paused", reason="quota"),),
+        oldest_due=now - timedelta(hours=2),
+        conservation=None,
+    )
+
+    findings = {finding.name: finding for finding in check_overview(overview, now=now)}
+
+    assert {name: finding.level for name, finding in findings.items()} == {
+        "due": Level.WARN, "dead": Level.OK, "in_doubt": Level.WARN, "transport": Level.WARN,
+    }  # fmt: skip
+    assert "2 h ago" in findings["due"].detail
+    assert "quota" in findings["transport"].detail
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [("/var/outbox.db", "ext4"), ("/home/bo/outbox.db", "nfs4"), ("/home/ada b/outbox.db", "ext4")],
+)
+def test_the_file_system_is_that_of_the_innermost_mount(path: str, kind: str) -> None:
+    assert file_system_of(Path(path), MOUNTS) == kind

@@ -1,0 +1,7 @@
+"""The fixtures under test."""
+
+from __future__ import annotations
+
+from postroom.testing.fixtures import fault_proxy, memory_transport, smtp_server
+
+__all__ = ["fault_proxy", "memory_transport", "smtp_server"]

@@ -1,0 +1,1 @@
+"""Small programs that use Postroom, to read and to run."""

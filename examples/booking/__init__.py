@@ -1,0 +1,1 @@
+"""A restaurant's table book, with emails that calendars understand."""

@@ -1,0 +1,122 @@
+"""Typical calls, as users write them; never run, only type-checked, by `tests/test_docs.py`."""
+
+from __future__ import annotations
+
+import sqlite3
+from datetime import UTC, datetime, timedelta
+from typing import assert_type
+from zoneinfo import ZoneInfo
+
+from postroom import (
+    Address,
+    AsyncOutbox,
+    Attachment,
+    DeadReason,
+    Email,
+    EmailId,
+    Filter,
+    Invite,
+    Limits,
+    OnDoubt,
+    Outbox,
+    Page,
+    Priority,
+    Receipt,
+    RetryPolicy,
+    Status,
+    StoredEmail,
+)
+from postroom.testing import ScriptedSmtp
+
+
+def emails() -> list[Email]:
+    start = datetime(2027, 5, 14, 19, 0, tzinfo=ZoneInfo("Europe/Vienna"))
+    invite = Invite(uid="7@example.org", start=start, end=start + timedelta(hours=2), summary="Dinner")
+    assert_type(invite.updated(location="by the window"), Invite)
+    assert_type(invite.cancelled(), Invite)
+    return [
+        Email(to="ada@example.org", subject="Hi", text="Hello"),
+        Email(to="Ada <ada@example.org>", cc=["grace@example.org"], bcc=("Kay", "kay@example.org"), html="<p>Hi</p>"),
+        Email(to=[Address("Ada", "ada@example.org"), ("Grace", "grace@example.org")], text="Hi", invite=invite),
+        Email(to="ada@example.org", text="Hi", attachments=Attachment("menu.txt", b"Soup")),
+        Email(
+            to="ada@example.org", text="Hi", attachments=[Attachment("a.png", b"", content_id="logo")], tags=["a", "b"]
+        ),
+        Email(to="ada@example.org", text="Hi", headers={"X-One": "1"}, tags="one", limits=Limits(bytes=1_000)),
+        Email(to="ada@example.org", text="Hi", headers=[("X-One", "1"), ("X-One", "2")]),
+    ]
+
+
+def enqueue(outbox: Outbox, email: Email, connection: sqlite3.Connection) -> None:
+    receipt = outbox.enqueue(
+        email,
+        key="memo-7",
+        connection=connection,
+        policy=RetryPolicy(steps=["0s", timedelta(minutes=1), 300], jitter=0.1),
+        priority="urgent",
+        not_before=datetime.now(UTC),
+        expires_at=datetime.now(UTC) + timedelta(days=1),
+        kind="memo",
+        workspace="acme",
+        sensitive=True,
+        on_doubt="hold",
+    )
+    assert_type(receipt, Receipt)
+    assert_type(receipt.id, EmailId)
+    outbox.enqueue(email, priority=Priority.BULK, on_doubt=OnDoubt.HOLD, policy="standard")
+    outbox.enqueue(email, policy=RetryPolicy.exponential("30s", cap="1h"))
+    outbox.enqueue(email, colour="red")  # type: ignore[call-arg]  # wishes are checked by name
+    assert_type(outbox.enqueue_many(each for each in emails()), int)
+    outbox.enqueue_many([(email, "key-1"), (email, None)], priority="bulk")
+    with outbox.transaction() as own:
+        outbox.enqueue(email, connection=own)
+
+
+def send(outbox: Outbox, email: Email) -> str:
+    outcome = outbox.send(email, key="code-1", durable=False, sensitive=True)
+    if outcome.sent or outcome.queued:
+        return outcome.id
+    outbox.send_soon(email, policy="quick")
+    return outcome.error or "a duplicate"
+
+
+def operate(outbox: Outbox, id: EmailId) -> None:
+    stored = outbox.get(id)
+    assert_type(stored, StoredEmail)
+    assert_type(stored.status, Status)
+    assert_type(stored.dead_reason, DeadReason | None)
+    assert_type([entry.what for entry in stored.history], list[str])
+    page = outbox.list(status="dead", recipient="ada@example.org", limit=10)
+    assert_type(page, Page)
+    outbox.list(Filter(status=Status.DEAD, since=datetime.now(UTC)), before=page.next)
+    assert_type(outbox.counts(), dict[str, int])
+    assert_type(outbox.oldest_due(), datetime | None)
+    assert_type(outbox.conservation().holds, bool)
+    assert_type(outbox.letter(id).as_bytes(), bytes)
+    outbox.retry(id, by="ada")
+    outbox.replay(id, to="right@example.org", subject="Corrected", by="ada")
+    outbox.cancel(id)
+    outbox.dismiss(id)
+    assert_type(outbox.act("retry", Filter(status=Status.DEAD), limit=10), int)
+    assert_type(outbox.prune(older_than="30d", archive="sent.jsonl").removed, int)
+
+
+async def await_everything(email: Email) -> None:
+    async with AsyncOutbox("postgresql://localhost/app", smtp="smtp://localhost:1025", retention="0s") as outbox:
+        await outbox.migrate()
+        receipt = await outbox.enqueue(email, key="memo-7", priority="urgent")
+        assert_type(receipt, Receipt)
+        async with outbox.transaction() as connection:
+            await outbox.enqueue(email, connection=connection)
+        assert_type((await outbox.send(email)).sent, bool)
+        assert_type(await outbox.get(receipt.id), StoredEmail)
+        assert_type(await outbox.list(status=Status.SENT), Page)
+        assert_type(await outbox.enqueue_many(emails()), int)
+        await outbox.replay(receipt.id, to=["right@example.org"])
+
+
+def with_a_server() -> None:
+    with ScriptedSmtp(port=1025) as server, Outbox("sqlite:///app.db", smtp=server.url) as outbox:
+        server.script(at="dot", reply="451 4.3.0 later", times=1)
+        outbox.migrate()
+        assert_type([message.recipients for message in server.wait_for(1)], list[tuple[str, ...]])

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from postroom.claim.parcel import Parcel, left_in_doubt, pack, settlement
-from postroom.errors import StoreUnavailable
+from postroom.errors import ConfigurationError, PostroomError, SchemaError
 from postroom.logs import logger
 from postroom.send.contract import FaultKind, Report
 from postroom.settle.outcome import settle
@@ -80,8 +80,10 @@ def send_inline(order: Order, *, durable: bool, keep_sent: bool, lease: Lease) -
     if durable or order.key is not None:  # a key is only worth something once it is in the database
         try:
             receipt = yield take_in(order)
-        except StoreUnavailable as error:
-            logger.warning("sending inline without a row: the database is away", error=str(error))
+        except (SchemaError, ConfigurationError):
+            raise  # nothing about email: the outbox was never set up
+        except Exception as error:  # noqa: BLE001  a database that is away, or refuses us, must not cost the email
+            logger.error("sending inline without a row", error=_words(error))
         else:
             if receipt.duplicate:
                 return Sending(id=receipt.id, duplicate=True)
@@ -122,12 +124,12 @@ def _record(order: Order, concluded: Settlement, result: Sending, *, stored: boo
     try:
         yield _settled(order, concluded, stored=stored, keep_sent=keep_sent)
         yield concluded.claim
-    except StoreUnavailable as error:
+    except Exception as error:  # noqa: BLE001  the email's fate is known; that it could not be stored is logged
         # With a row, its lease runs out and a worker finds out; without one, this log line is all there is.
         log = logger.warning if stored or result.sent else logger.error
-        log("the outcome of an inline send could not be stored", email_id=order.id, error=str(error))
+        log("the outcome of an inline send could not be stored", email_id=order.id, error=_words(error))
         if not stored and not result.sent:
-            return replace(result, queued=False, error=f"{result.error}; and the outbox is away: {error}")
+            return replace(result, queued=False, error=f"{result.error}; and the outbox did not take it")
     return result
 
 
@@ -177,6 +179,11 @@ def as_claimed(order: Order) -> Claimed:
         claimed_at=now,
         attachments=dict(letter.attachments),
     )
+
+
+def _words(error: Exception) -> str:
+    """Our own errors name no address; a driver's may quote anything."""
+    return str(error) if isinstance(error, PostroomError) else type(error).__name__
 
 
 def _seconds(order: Order) -> float:

@@ -22,7 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from postroom.claim.breaker import WELL, Breaker
+from postroom.claim.breaker import WELL
 from postroom.claim.buffer import Buffer
 from postroom.claim.failpoint import reach
 from postroom.claim.journal import Journal, JournalFailed, worker_name
@@ -53,6 +53,8 @@ DUTY = 1.0
 """Seconds between rounds of the small duties."""
 LONGEST_REST = 5.0
 """Seconds an idle worker sleeps at most, for want of a wake-up."""
+LOOK_AGAIN = 0.01
+"""Seconds between looks for urgent emails while the buffer is well filled."""
 SLOW_DOT = 2.0
 """Seconds after which an email waiting behind a slow reply is given to another lane."""
 
@@ -100,6 +102,7 @@ class Worker:
         )
         self._wake_up = wake_up_for(database)
         self._stopping = asyncio.Event()
+        self._failure: BaseException | None = None
         self._journal_failed = False
         self._swept = False
         """Emails of dead workers have been looked for: before that, nobody can say that nothing is left to do."""
@@ -136,6 +139,8 @@ class Worker:
                 duty.cancel()
             await asyncio.gather(*duties, return_exceptions=True)
             await self._farewell()
+        if self._failure is not None:
+            raise self._failure
 
     def stop(self) -> None:
         """No new claims; what is under way may finish, the rest is given back."""
@@ -147,8 +152,9 @@ class Worker:
         """A task that fails on a bug of ours stops the worker: a supervisor starts a whole one."""
 
         def ended(task: asyncio.Task[None]) -> None:
-            if not task.cancelled() and task.exception() is not None:
-                logger.error("worker task failed", task=task.get_name(), exc_info=task.exception())
+            if not task.cancelled() and (failure := task.exception()) is not None:
+                logger.error("worker task failed", task=task.get_name(), exc_info=failure)
+                self._failure = self._failure or failure
                 self.stop()
 
         for task in tasks:
@@ -196,6 +202,7 @@ class Worker:
         pause = 0.05
         while not self._stopping.is_set():
             try:
+                await self._until_wanted()
                 claimed = await self._claim()
                 pause = 0.05
             except StoreUnavailable as error:
@@ -207,6 +214,13 @@ class Worker:
             if not claimed and await self._rest():
                 return
 
+    async def _until_wanted(self) -> None:
+        """Leave a buffer alone that is more than half full, but for a look at what is urgent when we are woken."""
+        self._buffer.mark = self._target // 2
+        if len(self._buffer) > self._buffer.mark:
+            await asyncio.sleep(LOOK_AGAIN)
+            await _first_of(self._buffer.low.wait(), self._wake_up.woken.wait(), self._stopping.wait(), seconds=1.0)
+
     async def _claim(self) -> int:
         """Fill the buffer; how many emails were claimed."""
         self._wake_up.woken.clear()
@@ -214,9 +228,11 @@ class Worker:
         if self._journal_failed or not self.breaker.may_send(self._now()):
             return 0
         room = self._target - len(self._buffer)
-        # A full buffer still takes what is urgent, within limits: it goes to the front.
-        overflow = max(self._transport.connections + min(room, 0), 0)
-        wanted = shares(room, turn=self._turn) if room > 0 else {Priority.URGENT: overflow}
+        if len(self._buffer) > self._buffer.mark:
+            # Well filled, it still takes what is urgent, within limits: that goes to the front.
+            wanted = {Priority.URGENT: max(self._transport.connections + min(room, 0), 0)}
+        else:
+            wanted = shares(room, turn=self._turn)
         seats = sum(wanted.values())
         if self._rate is not None:
             wanted = await self._within_rate(seats)
@@ -262,8 +278,7 @@ class Worker:
 
     async def _rest(self) -> bool:
         """Wait until there may be something to claim. True when the work is done and the worker may stop."""
-        if len(self._buffer) >= self._target // 2 and not self._wake_up.woken.is_set():
-            await _first_of(self._buffer.low.wait(), self._wake_up.woken.wait(), self._stopping.wait())
+        if len(self._buffer) > self._buffer.mark:
             return False
         due = await self._database.run(questions.next_due(), writes=False, atomic=False)
         wait = self.settings.poll.total_seconds()
@@ -466,10 +481,12 @@ class Worker:
         mine, asked = list(self._held), time.monotonic()
         renewed = await self._database.run(claims.renew(mine, lease=self.settings.lease), atomic=False)
         deadline = asked + self.settings.lease.total_seconds()
+        # We may hold an email twice: a claim that was taken from us, and a newer one. Only the newest was renewed.
+        newest = {claim.id: claim for claim in sorted(mine, key=lambda claim: claim.token)}
         for claim in mine:
             if claim not in self._held:
                 continue
-            if claim.id in renewed:
+            if claim.id in renewed and newest[claim.id] == claim:
                 self._held[claim] = deadline
             elif claim not in self._dotted:
                 del self._held[claim]

@@ -20,11 +20,14 @@ class Buffer:
         self._waiting: tuple[deque[Claimed], ...] = tuple(deque() for _ in Priority)
         self._idle: list[asyncio.Future[Claimed | None]] = []
         self._closed = False
+        self._count = 0
+        self.mark = 0
+        """At so many, or fewer, the buffer is low."""
         self.low = asyncio.Event()
-        """Set when lanes take emails out; the claimer clears it."""
+        """Set when the buffer has run low; the claimer clears it."""
 
     def __len__(self) -> int:
-        return sum(map(len, self._waiting))
+        return self._count
 
     @property
     def idle_lanes(self) -> int:
@@ -34,6 +37,7 @@ class Buffer:
         """Put emails in their lanes, and give them to whoever waits."""
         for email in emails:
             self._waiting[email.priority].append(email)
+            self._count += 1
         while self._idle:
             waiter = self._idle[-1]
             if waiter.done():
@@ -47,13 +51,16 @@ class Buffer:
     def give_back(self, email: Claimed) -> None:
         """Put an email back first in its lane: somebody took it and could not begin."""
         self._waiting[email.priority].appendleft(email)
+        self._count += 1
         self.add(())
 
     def take(self) -> Claimed | None:
         """The next email, if there is one."""
-        self.low.set()
+        if self._count - 1 <= self.mark:
+            self.low.set()
         for lane in self._waiting:
             if lane:
+                self._count -= 1
                 return lane.popleft()
         return None
 
@@ -73,6 +80,8 @@ class Buffer:
         emails = [email for lane in self._waiting for email in lane]
         for lane in self._waiting:
             lane.clear()
+        self._count = 0
+        self.low.set()
         return emails
 
     def close(self) -> None:

@@ -7,9 +7,11 @@ know. The database may be away just then, or the process may be killed. So each 
     undone     the dot did not leave after all
     reply      what the attempt came to, written as soon as the reply is read
 
-A record that was handed to the kernel survives `kill -9`; it is not synced to the platter for every email, because
-after a power cut the lease runs out and the email is in doubt anyway, which is the truth. Every record has a CRC, and
-reading stops at the first that does not fit: a torn tail is a record that was never written.
+A record that was handed to the kernel survives `kill -9`; it is not synced to the platter for every email. After a
+power cut a record may therefore be missing: the journal knows under which start of the machine it was written, and
+one from before counts for what it says, never for what it does not say. Such an email is in doubt.
+
+Every record has a CRC, and reading stops at the first that does not fit: a torn tail is a record never written.
 
 The file is locked for as long as its worker lives. Whoever gets the lock holds a dead worker's last words, and can
 settle its emails at once: sent where a reply is noted, in doubt where only the dot is, untouched where neither is.
@@ -67,6 +69,15 @@ def journal_folder(database_url: str, tables: str) -> Path:
     return Path(state) / "postroom" / sha256(known_by.encode()).hexdigest()[:16]
 
 
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    raise TypeError(f"{type(value).__name__} has no place in a journal")
+
+
+_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False, default=_plain).encode
+
+
 class JournalFailed(Exception):
     """The journal cannot be written: no dot may leave without a note."""
 
@@ -79,6 +90,8 @@ class Memory:
     """Whose dot may have left."""
     replies: dict[Claim, Settlement] = field(default_factory=dict)
     """What is known to have become of them."""
+    complete: bool = True
+    """What is not in it did not happen. After a power cut that cannot be said: records may be missing."""
 
     def hear(self, kind: bytes, body: bytes) -> None:
         if kind == _REPLY:
@@ -107,6 +120,8 @@ class Journal:
         """The segments that speak of a claim."""
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._lock = _new_lock(folder / f"{worker}.lock")
+        os.truncate(self._lock, 0)
+        os.write(self._lock, boot().encode())
         self._file = self._begin()
 
     def note_dot(self, claim: Claim) -> None:
@@ -123,7 +138,7 @@ class Journal:
     def note_reply(self, settlement: Settlement) -> None:
         """What became of it."""
         with suppress(JournalFailed):  # the database will hear of it; only a crash before that is in doubt
-            self._write(_REPLY, json.dumps(settlement.as_row(), default=_plain, separators=(",", ":")).encode())
+            self._write(_REPLY, _encode(settlement.as_row()).encode())
             self._keep(settlement.claim)
 
     def forget(self, claim: Claim) -> None:
@@ -224,12 +239,25 @@ def last_words(folder: Path) -> Iterator[LastWords]:
 
 def read_memory(folder: Path, worker: str) -> Memory:
     """What a worker's journal says by now, whether or not the worker lives."""
-    memory = Memory()
+    memory = Memory(complete=_written_since_boot(folder / f"{worker}.lock"))
     for path in _segments(folder, worker):
         with suppress(FileNotFoundError):  # a living worker may drop a segment while we look
             for record in _records(path.read_bytes()):
                 memory.hear(record[:1], record[1:])
     return memory
+
+
+def boot() -> str:
+    """Names the time since this machine was started: what the kernel was given before that may never have been kept."""
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return f"started about minute {round((time.time() - time.monotonic()) / 60)}"
+
+
+def _written_since_boot(lock: Path) -> bool:
+    with suppress(OSError):
+        return lock.read_text() == boot()
+    return False
 
 
 def has_journal(folder: Path, worker: str) -> bool:
@@ -285,12 +313,6 @@ def _name(claim: Claim) -> bytes:
 def _claim(body: bytes) -> Claim:
     id, token = body.decode().split(" ")
     return Claim(id=EmailId(id), token=LeaseToken(int(token)))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, datetime):
-        return value.isoformat()
-    raise TypeError(f"{type(value).__name__} has no place in a journal")
 
 
 def _settlement(row: dict[str, Any]) -> Settlement:

@@ -15,6 +15,7 @@ from postroom.store.contract import Claim, Claimed, Settlement
 from postroom.vocabulary import DeadReason, Status
 
 _policy = lru_cache(256)(RetryPolicy.from_text)
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
 @dataclass(slots=True, eq=False)
@@ -94,7 +95,7 @@ def _status_before(claimed: Claimed) -> Status:
 
 def settlement(claimed: Claimed, outcome: Outcome, *, doubt: bool, event: str | None = None) -> Settlement:
     """An outcome as the store records it. `doubt`: this attempt has left a new one."""
-    detail = json.dumps(outcome.event, ensure_ascii=False, separators=(",", ":"))
+    detail = _encode(outcome.event)
     return Settlement(
         claim=claimed.claim,
         status=outcome.status,

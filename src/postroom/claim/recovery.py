@@ -108,28 +108,32 @@ class Recovery:
         before = Claim(id=email.id, token=LeaseToken(email.claim.token - 1))
         if memory is not None and before in memory.replies:
             return replace(memory.replies[before], claim=email.claim)
-        dot_left = _dot_left(email, before, memory)
         try:
-            states = recipient_states(email, recipients_in(email.envelope))
-            stood = attempted(email, states)
+            return _decide(email, _dot_left(email, before, memory))
         except Exception as error:  # noqa: BLE001  whatever it is, it is about this email alone
             logger.error("email cannot be read", email_id=email.id, error=type(error).__name__)
             return invalid(email, error, now=email.claimed_at)
-        outcome = settle_takeover(stood, dot_left=dot_left, now=email.claimed_at, jitter=random.random())
-        logger.warning(
-            "email taken over",
-            email_id=email.id,
-            previous_owner=email.previous_owner,
-            dot_left=dot_left,
-            status=outcome.status.value,
-        )
-        return settlement(email, outcome, doubt=dot_left is not False, event="taken_over")
+
+
+def _decide(email: Claimed, dot_left: bool | None) -> Settlement:
+    states = recipient_states(email, recipients_in(email.envelope))
+    outcome = settle_takeover(attempted(email, states), dot_left=dot_left, now=email.claimed_at, jitter=random.random())
+    logger.warning(
+        "email taken over",
+        email_id=email.id,
+        previous_owner=email.previous_owner,
+        dot_left=dot_left,
+        status=outcome.status.value,
+    )
+    return settlement(email, outcome, doubt=dot_left is not False, event="taken_over")
 
 
 def _dot_left(email: Claimed, before: Claim, memory: Memory | None) -> bool | None:
     """Whether the dot of the previous claim left: its journal knows; a hold is noted in the database; else nobody."""
-    if memory is not None:
-        return before in memory.dots
+    if memory is not None and before in memory.dots:
+        return True
+    if memory is not None and memory.complete:
+        return False
     if email.on_doubt is OnDoubt.HOLD:
         return email.dot_noted
     return None

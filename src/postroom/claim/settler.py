@@ -19,7 +19,7 @@ from postroom.store.open import AsyncDatabase
 from postroom.vocabulary import EmailId
 
 GROUP = 500
-GATHER = 0.003
+GATHER = 0.008
 """Seconds to let outcomes gather while plenty are coming: fewer commits, the same durability."""
 FIRST_PAUSE, LAST_PAUSE = 0.05, 2.0
 

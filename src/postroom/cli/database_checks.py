@@ -72,7 +72,8 @@ def _applied(database: Database) -> dict[int, str]:
 
 def _ask(database: Database, sql: str) -> list[Any]:
     if isinstance(database, SqliteDatabase):
-        return database.connection().execute(sql).fetchall()
+        with database.connection() as file:
+            return file.execute(sql).fetchall()
     with database.connection() as connection:
         return connection.execute(sql.encode()).fetchall()
 

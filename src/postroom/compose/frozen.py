@@ -48,9 +48,21 @@ class Frozen:
     """Whom the server is told: to, cc, bcc, in that order, each address once."""
     attachments: tuple[tuple[str, bytes], ...]
     """Content by SHA-256 digest, each once."""
-    fingerprint: str
-    """SHA-256 over everything but Message-ID, date and tags: tells whether one key was used for two contents."""
     tags: tuple[str, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 over everything but Message-ID, date and tags: tells whether one key was used for two contents.
+
+        Worked out when it is asked for, because most emails have no key.
+        """
+        contents = self.envelope.partition(",")[2]  # what follows the date
+        if '"invite":' in contents:
+            # The calendar object is stamped with the date of composing, which says nothing about the content.
+            contents = _STAMP.sub("DTSTAMP:", contents)
+        # NUL occurs in none of them, so no two different letters run together into the same octets.
+        parts = f"{contents}\0{self.subject}\0{self.text or ''}\0{self.html or ''}"
+        return sha256(parts.encode()).hexdigest()
 
 
 def write_contents(letter: Letter) -> str:
@@ -142,13 +154,3 @@ def _thawed(described: list[dict[str, Any]], contents: Mapping[str, bytes]) -> t
         )
         for each in described
     )
-
-
-def fingerprint(letter: Letter, contents: str) -> str:
-    """SHA-256 over what the recipients get, whenever it was composed and whatever its id."""
-    if letter.calendar:
-        # The calendar object is stamped with the date of composing, which says nothing about the content.
-        contents = _STAMP.sub("DTSTAMP:", contents)
-    # NUL occurs in none of them, so no two different letters run together into the same octets.
-    parts = f"{contents}\0{letter.subject}\0{letter.text or ''}\0{letter.html or ''}"
-    return sha256(parts.encode()).hexdigest()

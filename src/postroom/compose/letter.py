@@ -17,7 +17,6 @@ from postroom.compose.email import Email
 from postroom.compose.frozen import (
     CalendarObject,
     Frozen,
-    fingerprint,
     read_envelope,
     recipients_in,
     write_contents,
@@ -88,7 +87,6 @@ class Letter:
             size=_size(self),
             recipients=self.recipients,
             attachments=tuple({each.digest: each.content for each in self.attachments}.items()),
-            fingerprint=fingerprint(self, contents),
             tags=self.tags,
         )
 

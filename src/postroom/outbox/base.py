@@ -10,7 +10,7 @@ from typing import Any
 
 from postroom import config
 from postroom.claim.journal import journal_folder
-from postroom.compose import Address, Email, Limits, parse_address
+from postroom.compose import DEFAULT_LIMITS, Address, Email, Limits, parse_address
 from postroom.duration import Duration, parse_duration
 from postroom.errors import ConfigurationError
 from postroom.intake import NOBODY, Intake, Wishes
@@ -149,12 +149,13 @@ def _sender(sender: str | None) -> Address:
 
 
 def _limits(settings: config.Settings) -> Limits:
-    return Limits(
+    limits = Limits(
         recipients=settings.max_recipients,
         bytes=settings.max_bytes,
         key=settings.max_key,
         headers=settings.max_headers,
     )
+    return DEFAULT_LIMITS if limits == DEFAULT_LIMITS else limits
 
 
 def corrections_of(**given: Any) -> dict[str, Any]:

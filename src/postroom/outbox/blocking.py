@@ -189,7 +189,7 @@ class Outbox(OutboxBase):
     ) -> None:
         """Send a dead or cancelled email again, corrected; key, Message-ID and history stay."""
         corrections = corrections_of(to=to, cc=cc, bcc=bcc, subject=subject, text=text, html=html)
-        self._do(acts.replay(EmailId(id), corrections, actor=by))
+        self._do(acts.replay(EmailId(id), corrections, actor=by, limits=self.intake.limits))
 
     def act(self, act: str, wanted: Filter, *, by: str | None = None, limit: int | None = None) -> int:
         """`retry`, `dismiss` or `cancel` every email that matches and that the act applies to; how many there were.

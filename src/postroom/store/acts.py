@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from postroom.compose import Frozen
+from postroom.compose import DEFAULT_LIMITS, Frozen, Limits
 from postroom.errors import EmailNotFound, NotApplicable
 from postroom.store.contents import read_letter
 from postroom.store.contract import Filter, Page
@@ -72,21 +72,23 @@ def dismiss(ids: Sequence[EmailId], *, actor: str | None, strict: bool = True) -
     return [email.id for email in emails]
 
 
-def replay(id: EmailId, corrections: dict[str, Any], *, actor: str | None) -> Plan[EmailId]:
+def replay(
+    id: EmailId, corrections: dict[str, Any], *, actor: str | None, limits: Limits = DEFAULT_LIMITS
+) -> Plan[EmailId]:
     """Send again, corrected: a new version of the content beside the old one; key, Message-ID and history stay.
 
     Recipients of the new version who had accepted the old one are not sent it again.
     """
     [email] = yield from _lock("replay", [id], strict=True)
-    yield from _replay(email, corrections, actor)
+    yield from _replay(email, corrections, actor, limits)
     return id
 
 
-def _replay(email: _Locked, corrections: dict[str, Any], actor: str | None) -> Plan[None]:
+def _replay(email: _Locked, corrections: dict[str, Any], actor: str | None, limits: Limits) -> Plan[None]:
     version = email.version
     if corrections:
         letter = yield from read_letter(email.id, email.version)
-        corrected = letter.corrected(**corrections)
+        corrected = letter.corrected(**corrections, limits=limits)
         version = email.version + 1
         yield from _add_version(email.id, version, corrected.freeze())
         outcomes = carry_over(email.outcomes, letter.recipients, corrected.recipients)

@@ -238,6 +238,8 @@ class Filter:
     since: datetime | None = None
     until: datetime | None = None
     reply_code: int | None = None
+    workspaces: frozenset[str] | None = None
+    """Only in these, whatever else is asked: what somebody may see."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,11 +63,11 @@ def check_tables(name: str) -> str:
 
 
 def sqlite_dialect(*, prefix: str, clock: Clock) -> Dialect:
-    tables = check_tables(prefix)
+    check_tables(prefix.removesuffix("_"))
     return Dialect(
         name="sqlite",
-        tables=tables,
-        queries=Queries("postroom.store.sqlite", tables),
+        tables=prefix,
+        queries=Queries("postroom.store.sqlite", prefix),
         instant=microseconds,
         clock=clock,
     )

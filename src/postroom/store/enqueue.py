@@ -25,6 +25,9 @@ def enqueue(orders: Sequence[Order]) -> Plan[list[Receipt]]:
     there already makes a duplicate: nothing is added and the transaction stays usable. While another transaction is
     about to commit the same key, this one waits for it.
     """
+    if len(orders) == 1 and _is_plain(orders[0]):
+        yield ask("enqueue_one", **orders[0].as_row())
+        return [Receipt(id=orders[0].id)]
     yield from _store_attachments(orders)
     rows = yield ask("enqueue", emails=[order.as_row() for order in orders])
     entered = {row[0] for row in rows}
@@ -37,12 +40,17 @@ def enqueue_each(orders: Iterable[Order], *, copies: bool) -> Plan[int]:
     added = 0
     iterator = iter(orders)
     while chunk := list(islice(iterator, CHUNK)):
-        if copies and not any(order.key or order.letter.attachments or order.lease for order in chunk):
+        if copies and all(map(_is_plain, chunk)):
             added += yield from _copy(chunk)
         else:
             receipts = yield from enqueue(chunk)
             added += sum(not receipt.duplicate for receipt in receipts)
     return added
+
+
+def _is_plain(order: Order) -> bool:
+    """Nothing to look up and nothing to share: its rows can simply be written."""
+    return order.key is None and order.lease is None and not order.letter.attachments
 
 
 _EMAIL_COLUMNS = (

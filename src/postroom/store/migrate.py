@@ -143,10 +143,14 @@ def migrate_sqlite(database: SqliteDatabase) -> list[Migration]:
 def migrate_postgres(database: PostgresDatabase) -> list[Migration]:
     """Create or upgrade the schema, in one transaction under an advisory lock; what was applied."""
     dialect = database.dialect
+    ledger = f"{dialect.tables}migrations"
     with database.transaction() as connection:
-        connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (f"{dialect.tables}migrations",))
-        for statement in statements(ledger_sql(dialect) + ";"):
-            connection.execute(statement)
+        connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (ledger,))
+        # Asked first, so that a role which may not create anything can make sure that nothing is missing.
+        [[exists]] = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (ledger,)).fetchall()
+        if not exists:
+            for statement in statements(ledger_sql(dialect) + ";"):
+                connection.execute(statement)
         rows = connection.execute(applied_sql(dialect)).fetchall()
         todo = pending(dialect, dict(rows))
         for migration in todo:

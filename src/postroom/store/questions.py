@@ -48,11 +48,16 @@ def histories(ids: Sequence[EmailId]) -> Plan[dict[EmailId, tuple[HistoryEntry, 
     return {id: tuple(entries) for id, entries in found.items()}
 
 
-def list_emails(wanted: Filter, *, limit: int, before: EmailId | None = None) -> Plan[Page]:
-    """A page of emails, newest first. A page never skips or repeats an email, whatever arrives meanwhile."""
+def list_emails(
+    wanted: Filter, *, limit: int, before: EmailId | None = None, after: EmailId | None = None
+) -> Plan[Page]:
+    """A page of emails, newest first. A page never skips or repeats an email, whatever arrives meanwhile.
+
+    With `after`, nothing older than that email is looked at.
+    """
     if wanted.key is not None:
         return (yield from _list_by_key(wanted, before))
-    rows = yield _choose(wanted, limit=limit + 1, before=before or LAST)
+    rows = yield _choose(wanted, limit=limit + 1, before=before or LAST, after=after or FIRST)
     emails = tuple(stored(row) for row in rows[:limit])
     return Page(emails=emails, next=emails[-1].id if len(rows) > limit else None)
 
@@ -107,15 +112,16 @@ def _list_by_key(wanted: Filter, before: EmailId | None) -> Plan[Page]:
     if not rows or (before and rows[0][2] >= before):
         return Page(emails=(), next=None)
     found = yield ask("get", id=rows[0][2])
-    return Page(emails=tuple(email for email in map(stored, found) if _matches(email, wanted)), next=None)
+    return Page(emails=tuple(email for email in map(stored, found) if matches(email, wanted)), next=None)
 
 
-def _matches(email: StoredEmail, wanted: Filter) -> bool:
+def matches(email: StoredEmail, wanted: Filter) -> bool:
     """Whether one email is what a filter asks for: what the queries say in SQL, for an email found by its key."""
     addresses = {recipient.address.lower() for recipient in email.recipients}
     return (
         wanted.status in (None, email.status)
         and wanted.kind in (None, email.kind)
+        and (wanted.workspaces is None or email.workspace in wanted.workspaces)
         and wanted.reply_code in (None, email.reply_code)
         and (wanted.recipient is None or wanted.recipient.lower() in addresses)
         and (wanted.tag is None or wanted.tag in email.tags)
@@ -125,46 +131,67 @@ def _matches(email: StoredEmail, wanted: Filter) -> bool:
     )
 
 
-def _choose(wanted: Filter, *, limit: int, before: EmailId) -> Statement:
-    """The query whose index fits best: an exact term is rarer than a status, a status rarer than everything."""
-    terms = _terms(wanted)
+def driver(wanted: Filter) -> tuple[str, str | None]:
+    """The index that a list walks along: the end of its query's name, and the value it starts from.
+
+    An exact address or tag is rarer than a status, a status rarer than a kind or workspace that all emails may share,
+    and those rarer than everything.
+    """
+    rare, common = _rare_terms(wanted), _common_terms(wanted)
+    if rare:
+        return "by_term", rare[0]
+    match wanted.status:
+        case None | Status.SENT:
+            return ("by_term", common[0]) if common else ("newest", None)
+        case Status.CANCELLED:
+            return "cancelled", None
+        case status:
+            return "by_status", status
+
+
+def _choose(wanted: Filter, *, limit: int, before: EmailId, after: EmailId) -> Statement:
+    """The query along the driver, with everything else that a filter asks for."""
+    name, driving = driver(wanted)
     parameters: dict[str, Any] = {
         "status": wanted.status,
         "kind": wanted.kind,
         "workspace": wanted.workspace,
+        "workspaces": None if wanted.workspaces is None else sorted(wanted.workspaces),
         "since": wanted.since,
         "until": wanted.until,
         "reply_code": wanted.reply_code,
         "subject": wanted.subject.lower() if wanted.subject is not None else None,
-        "terms": terms[1:],
+        # Kind and workspace stand in the row itself, which the list reads anyway.
+        "terms": [term for term in _rare_terms(wanted) if term != driving],
         "limit": limit,
-        "before": _earlier(before, wanted.until),
-        "after": first_id_at(wanted.since, slack=CLOCK_SLACK) if wanted.since else FIRST,
+        "before": latest(wanted, before),
+        "after": max(earliest(wanted), after),
     }
-    if terms:
-        return ask("list_by_term", driving=terms[0], **parameters)
-    match wanted.status:
-        case None | Status.SENT:
-            return ask("list_newest", **parameters)
-        case Status.CANCELLED:
-            return ask("list_cancelled", **parameters)
-        case status:
-            return ask("list_by_status", driving=status, **parameters)
+    if driving is not None:
+        parameters["driving"] = driving
+    return ask(f"list_{name}", **parameters)
 
 
-def _terms(wanted: Filter) -> list[str]:
-    """The exact terms of a filter, rarest kind first. An empty workspace or kind has no term; the row itself tells."""
-    found = [
-        recipient_term(wanted.recipient) if wanted.recipient else None,
-        f"tag:{wanted.tag}" if wanted.tag else None,
-        f"kind:{wanted.kind}" if wanted.kind else None,
-        f"workspace:{wanted.workspace}" if wanted.workspace else None,
-    ]
-    return [term for term in found if term]
+def _rare_terms(wanted: Filter) -> list[str]:
+    """The exact terms that few emails share."""
+    recipient = [recipient_term(wanted.recipient)] if wanted.recipient else []
+    return recipient + ([f"tag:{wanted.tag}"] if wanted.tag else [])
 
 
-def _earlier(before: EmailId, until: datetime | None) -> EmailId:
-    return before if until is None else min(before, first_id_at(until, slack=-CLOCK_SLACK))
+def _common_terms(wanted: Filter) -> list[str]:
+    """The exact terms that many emails share. An empty kind or workspace has no term; the row itself tells."""
+    kind = [f"kind:{wanted.kind}"] if wanted.kind else []
+    return kind + ([f"workspace:{wanted.workspace}"] if wanted.workspace else [])
+
+
+def latest(wanted: Filter, before: EmailId) -> EmailId:
+    """No email that a filter asks for has this id or a greater one."""
+    return before if wanted.until is None else min(before, first_id_at(wanted.until, slack=-CLOCK_SLACK))
+
+
+def earliest(wanted: Filter) -> EmailId:
+    """No email that a filter asks for has a smaller id."""
+    return FIRST if wanted.since is None else first_id_at(wanted.since, slack=CLOCK_SLACK)
 
 
 def stored(row: Row, *, history: tuple[HistoryEntry, ...] = ()) -> StoredEmail:

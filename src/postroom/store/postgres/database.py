@@ -68,8 +68,11 @@ class PostgresDatabase(_Postgres):
 
     def run(self, plan: Plan[T], *, writes: bool = True, atomic: bool = True) -> T:
         """Carry a plan out in a transaction of its own; or, not `atomic`, each statement in its own."""
-        with self.transaction() if atomic else self.connection() as connection:
-            return self.run_on(connection, plan)
+        try:
+            with self.transaction() if atomic else self.connection() as connection:
+                return self.run_on(connection, plan)
+        except self._psycopg.Error as error:  # at BEGIN or COMMIT
+            raise_plainly(error)
 
     def run_on(self, connection: psycopg.Connection[Any], plan: Plan[T]) -> T:
         """Carry a plan out on one of our connections, within its transaction."""
@@ -121,8 +124,11 @@ class AsyncPostgresDatabase(_Postgres):
 
     async def run(self, plan: Plan[T], *, writes: bool = True, atomic: bool = True) -> T:
         """Carry a plan out in a transaction of its own; or, not `atomic`, each statement in its own."""
-        async with self.transaction() if atomic else self.connection() as connection:
-            return await self.run_on(connection, plan)
+        try:
+            async with self.transaction() if atomic else self.connection() as connection:
+                return await self.run_on(connection, plan)
+        except self._psycopg.Error as error:  # at BEGIN or COMMIT
+            raise_plainly(error)
 
     async def run_on(self, connection: psycopg.AsyncConnection[Any], plan: Plan[T]) -> T:
         """Carry a plan out on one of our connections, within its transaction."""

@@ -15,6 +15,10 @@ c.subject, c.message_id, c.envelope, c.size, c.terms
 (:status::text IS NULL OR e.status = :status::text)
     AND (:kind::text IS NULL OR e.kind = :kind::text)
     AND (:workspace::text IS NULL OR e.workspace = :workspace::text)
+    AND (
+        :workspaces::text IS NULL
+        OR e.workspace = ANY (ARRAY (SELECT json_array_elements_text((:workspaces::text)::json)))
+    )
     AND (:since::timestamptz IS NULL OR e.created_at >= :since::timestamptz)
     AND (:until::timestamptz IS NULL OR e.created_at < :until::timestamptz)
     AND (:reply_code::int IS NULL OR e.reply_code = :reply_code::int)
@@ -98,6 +102,35 @@ wake AS (
 )
 SELECT id::text, (SELECT count(*) FROM wake)
 FROM new_emails;
+
+-- Take one email in that has no key and carries nothing: the same as `enqueue`, without the detours.
+-- name: enqueue_one
+WITH new_contents AS (
+    INSERT INTO postroom.contents (email_id, subject, message_id, envelope, text, html, size, terms)
+    VALUES (
+        :id::uuid, :subject::text, :message_id::text, :envelope::text, :text::text, :html::text, :size::integer,
+        :terms::text
+    )
+),
+new_terms AS (
+    INSERT INTO postroom.terms (term, email_id)
+    SELECT term, :id::uuid
+    FROM json_array_elements_text((:terms::text)::json) AS term
+),
+new_tally AS (
+    INSERT INTO postroom.tallies (minute, name, change)
+    VALUES (date_trunc('minute', {now}), 'enqueued', 1)
+)
+INSERT INTO postroom.emails (
+    id, status, priority, due_at, max_attempts, policy, on_doubt, sensitive, channel, kind, workspace, created_at,
+    expires_at
+)
+VALUES (
+    :id::uuid, 'pending', :priority::smallint, coalesce((:due_at::text)::timestamptz, {now}), :max_attempts::integer,
+    :policy::text, :on_doubt::text, :sensitive::boolean, :channel::text, :kind::text, :workspace::text, {now},
+    (:expires_at::text)::timestamptz
+)
+RETURNING id::text, CASE WHEN :due_at::text IS NULL THEN pg_notify('postroom', '') END;
 
 -- The tally and the wake-up of emails that arrived by COPY.
 -- name: copied
@@ -299,7 +332,8 @@ WHERE e.id IN (SELECT json_array_elements_text((:ids::text)::json)::uuid)
 ORDER BY e.id
 FOR UPDATE;
 
--- Carry an act out on locked emails. A new token ends whatever lease there was.
+-- Carry an act out on locked emails. A new token ends whatever lease there was. Whoever sends an email again by hand
+-- wants it sent: an expiry that has passed is lifted.
 -- name: change
 UPDATE postroom.emails e
 SET status = n.status,
@@ -310,6 +344,7 @@ SET status = n.status,
     outcomes = n.outcomes,
     version = n.version,
     takeovers = 0,
+    expires_at = CASE WHEN n.due_now AND e.expires_at <= {now} THEN NULL ELSE e.expires_at END,
     lease_token = e.lease_token + 1,
     leased_until = NULL,
     worker = NULL,
@@ -661,3 +696,311 @@ WHERE name = :name::text;
 SELECT name, state, reason, since, next_probe_at, step, failures, failed_at
 FROM postroom.transports
 ORDER BY name;
+
+-- People.
+
+-- fragment: person
+p.id, p.name, p.role, p.workspaces
+
+-- The key of keyed hashes: the one that is there, or this one from now on.
+-- name: people_secret
+INSERT INTO postroom.people_secrets (name, value)
+VALUES (:name::text, :value::text)
+ON CONFLICT DO NOTHING;
+SELECT value
+FROM postroom.people_secrets
+WHERE name = :name::text;
+
+-- A new person; no row when the name is taken.
+-- name: add_person
+INSERT INTO postroom.people (id, name, role, workspaces, password, created_at)
+VALUES (:id::text, :name::text, :role::text, :workspaces::text, :password::text, {now})
+ON CONFLICT DO NOTHING
+RETURNING id;
+
+-- The person of a name.
+-- name: find_person
+SELECT {person}, p.password, p.created_at
+FROM postroom.people p
+WHERE p.name = :name::text;
+
+-- Everybody.
+-- name: people
+SELECT {person}, p.password, p.created_at
+FROM postroom.people p
+ORDER BY p.name;
+
+-- A new password ends every sign-in and every code.
+-- name: change_password
+DELETE FROM postroom.sessions
+WHERE person_id = :id::text;
+DELETE FROM postroom.codes
+WHERE person_id = :id::text;
+UPDATE postroom.people
+SET password = :password::text
+WHERE id = :id::text
+RETURNING id;
+
+-- A person goes, with sign-ins, codes and tokens.
+-- name: remove_person
+DELETE FROM postroom.people
+WHERE id = :id::text
+RETURNING id;
+
+-- What is remembered of a name that was typed, locked: one step of one name at a time.
+-- name: lock_door
+DELETE FROM postroom.doors
+WHERE updated_at < {now} - interval '4 days' AND name <> :name::text;
+INSERT INTO postroom.doors (name, updated_at)
+VALUES (:name::text, {now})
+ON CONFLICT DO NOTHING;
+SELECT failures, locks, failed_at, locked_until, {now}
+FROM postroom.doors
+WHERE name = :name::text
+FOR UPDATE;
+
+-- What is to be remembered of it.
+-- name: change_door
+UPDATE postroom.doors
+SET failures = :failures::int,
+    locks = :locks::int,
+    failed_at = :failed_at::timestamptz,
+    locked_until = :locked_until::timestamptz,
+    updated_at = {now}
+WHERE name = :name::text;
+
+-- A sign-in begins, or begins anew once it is complete; those whose time is up go.
+-- name: begin_session
+DELETE FROM postroom.sessions
+WHERE expires_at <= {now};
+INSERT INTO postroom.sessions (digest, person_id, stage, created_at, expires_at)
+VALUES (:digest::text, :person::text, :stage::text, {now}, {now} + make_interval(secs => :seconds::int));
+
+-- The session of a token, if its time is not up.
+-- name: find_session
+SELECT {person}, s.stage, s.expires_at
+FROM postroom.sessions s
+JOIN postroom.people p ON p.id = s.person_id
+WHERE s.digest = :digest::text AND s.expires_at > {now};
+
+-- A sign-out. The codes of a sign-in go with it.
+-- name: end_session
+DELETE FROM postroom.codes
+WHERE session = :digest::text AND ended_at IS NOT NULL AND made_at < {now} - interval '1 hour';
+UPDATE postroom.codes
+SET ended_at = coalesce(ended_at, {now})
+WHERE session = :digest::text;
+DELETE FROM postroom.sessions
+WHERE digest = :digest::text
+RETURNING digest;
+
+-- Every sign-in of a person, or only those that were not completed.
+-- name: end_sessions
+DELETE FROM postroom.sessions
+WHERE person_id = :person::text AND (:stage::text IS NULL OR stage = :stage::text)
+RETURNING digest;
+
+-- A new code, which ends those before it; one in the mail does not end one from the host.
+-- The times of codes stay for an hour, to be counted.
+-- name: put_code
+DELETE FROM postroom.codes
+WHERE person_id = :person::text AND made_at < {now} - interval '1 hour';
+UPDATE postroom.codes
+SET ended_at = coalesce(ended_at, {now})
+WHERE person_id = :person::text AND (session IS NOT NULL OR :session::text IS NULL);
+INSERT INTO postroom.codes (id, person_id, session, digest, made_at, expires_at)
+VALUES (:id::text, :person::text, :session::text, :digest::text, {now}, {now} + make_interval(secs => :seconds::int));
+
+-- When codes were mailed within the hour.
+-- name: codes_sent
+SELECT made_at
+FROM postroom.codes
+WHERE person_id = :person::text AND session IS NOT NULL AND made_at > {now} - interval '1 hour'
+ORDER BY made_at;
+
+-- Count a try at the codes that are good for this sign-in, before they are looked at; no row when there is none left.
+-- name: try_code
+UPDATE postroom.codes
+SET tries = tries + 1
+WHERE person_id = :person::text
+    AND (session = :session::text OR session IS NULL)
+    AND ended_at IS NULL
+    AND expires_at > {now}
+    AND tries < :tries::int
+RETURNING id, session, digest, tries;
+
+-- The code was used, or tried too often.
+-- name: end_codes
+UPDATE postroom.codes
+SET ended_at = coalesce(ended_at, {now})
+WHERE person_id = :person::text;
+
+-- A new token.
+-- name: add_token
+INSERT INTO postroom.tokens (id, digest, person_id, label, scope, workspaces, created_at, expires_at)
+VALUES (:id::text, :digest::text, :person::text, :label::text, :scope::text, :workspaces::text, {now}, :expires_at::timestamptz);
+
+-- The token that was shown, if its time is not up.
+-- name: find_token
+SELECT t.id, t.label, t.scope, t.workspaces, t.created_at, t.expires_at, {person}
+FROM postroom.tokens t
+JOIN postroom.people p ON p.id = t.person_id
+WHERE t.digest = :digest::text AND (t.expires_at IS NULL OR t.expires_at > {now});
+
+-- The tokens of a person.
+-- name: tokens
+SELECT t.id, t.label, t.scope, t.workspaces, t.created_at, t.expires_at, {person}
+FROM postroom.tokens t
+JOIN postroom.people p ON p.id = t.person_id
+WHERE t.person_id = :person::text
+ORDER BY t.id;
+
+-- A token is good no more.
+-- name: revoke_token
+DELETE FROM postroom.tokens
+WHERE id = :id::text AND person_id = :person::text
+RETURNING id;
+
+-- Somebody did something.
+-- name: write_audit
+INSERT INTO postroom.audit (at, actor, what, address, detail)
+VALUES ({now}, :actor::text, :what::text, :address::text, :detail::text);
+
+-- Who did what, newest first.
+-- name: read_audit
+SELECT at, actor, what, address, detail
+FROM postroom.audit
+WHERE :actor::text IS NULL OR actor = :actor::text
+ORDER BY id DESC
+LIMIT :limit::bigint;
+
+-- The desk.
+
+-- The versions of an email's content, in short.
+-- name: versions
+SELECT version, subject, envelope, size
+FROM postroom.contents
+WHERE email_id = :id::uuid
+ORDER BY version;
+
+-- What the newest dead emails died of. Errors that begin alike are told apart no further here.
+-- name: failures
+SELECT dead_reason, reply_code, beginning, count(*) AS emails, max(id::text)
+FROM (
+    SELECT id, dead_reason, reply_code, substr(last_error, 1, 120) AS beginning
+    FROM postroom.emails
+    WHERE status = 'dead' AND status NOT IN ('sent', 'cancelled')
+        AND (
+            :workspaces::text IS NULL
+            OR workspace = ANY (ARRAY (SELECT json_array_elements_text((:workspaces::text)::json)))
+        )
+    ORDER BY id DESC
+    LIMIT :limit::bigint
+) AS dead
+GROUP BY dead_reason, reply_code, beginning
+ORDER BY emails DESC;
+
+-- How many emails some workspaces have, by status, but for those that were sent.
+-- name: count_within
+SELECT status, count(*)
+FROM postroom.emails
+WHERE status NOT IN ('sent', 'cancelled')
+    AND workspace = ANY (ARRAY (SELECT json_array_elements_text((:workspaces::text)::json)))
+GROUP BY status
+UNION ALL
+SELECT status, count(*)
+FROM postroom.emails
+WHERE status = 'cancelled'
+    AND workspace = ANY (ARRAY (SELECT json_array_elements_text((:workspaces::text)::json)))
+GROUP BY status;
+
+-- How many of the newest emails of a workspace were sent.
+-- name: count_sent_within
+SELECT count(*)
+FROM (
+    SELECT email_id
+    FROM postroom.terms
+    WHERE term = :term::text
+    ORDER BY email_id DESC
+    LIMIT :limit::bigint
+) AS newest
+JOIN postroom.emails e ON e.id = newest.email_id
+WHERE e.status = 'sent';
+
+-- How many of the newest emails were sent and belong to no workspace, which is no term.
+-- name: count_sent_without_workspace
+SELECT count(*)
+FROM (
+    SELECT status, workspace
+    FROM postroom.emails
+    ORDER BY id DESC
+    LIMIT :limit::bigint
+) AS newest
+WHERE status = 'sent' AND workspace = '';
+
+-- How long the oldest due email of some workspaces has waited.
+-- name: oldest_due_within
+SELECT min(due_at)
+FROM postroom.emails
+WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
+    AND due_at <= {now}
+    AND workspace = ANY (ARRAY (SELECT json_array_elements_text((:workspaces::text)::json)));
+
+-- Where these emails belong and stand.
+-- name: placed
+SELECT id::text, workspace, status
+FROM postroom.emails
+WHERE id = ANY (ARRAY (SELECT json_array_elements_text((:ids::text)::json)::uuid));
+
+-- The emails under a key in whichever workspace. Hops from workspace to workspace along the index of keys.
+-- name: under_key_anywhere
+WITH RECURSIVE workspaces (workspace) AS (
+    SELECT min(workspace)
+    FROM postroom.keys
+    UNION ALL
+    SELECT (SELECT min(k.workspace) FROM postroom.keys k WHERE k.workspace > w.workspace)
+    FROM workspaces w
+    WHERE w.workspace IS NOT NULL
+)
+SELECT k.workspace, k.email_id::text
+FROM workspaces w
+JOIN postroom.keys k ON k.workspace = w.workspace AND k.key = :key::text
+ORDER BY k.email_id DESC;
+
+-- What was applied of the schema.
+-- name: applied_migrations
+SELECT version, checksum
+FROM postroom.migrations;
+
+-- Where a list that looks at so many emails would end.
+-- Ordered by `e.id`: a bare `id` would be the text that is selected, and everything would be sorted to find it.
+-- name: edge_newest
+SELECT e.id::text
+FROM postroom.emails e
+WHERE id < :before::uuid
+ORDER BY e.id DESC
+LIMIT 1 OFFSET :offset::bigint;
+
+-- The same within an unfinished status.
+-- name: edge_by_status
+SELECT e.id::text
+FROM postroom.emails e
+WHERE status = :driving::text AND status NOT IN ('sent', 'cancelled') AND id < :before::uuid
+ORDER BY e.id DESC
+LIMIT 1 OFFSET :offset::bigint;
+
+-- The same among the cancelled.
+-- name: edge_cancelled
+SELECT e.id::text
+FROM postroom.emails e
+WHERE status = 'cancelled' AND id < :before::uuid
+ORDER BY e.id DESC
+LIMIT 1 OFFSET :offset::bigint;
+
+-- The same among the emails with one exact term.
+-- name: edge_by_term
+SELECT t.email_id::text
+FROM postroom.terms t
+WHERE term = :driving::text AND email_id < :before::uuid
+ORDER BY t.email_id DESC
+LIMIT 1 OFFSET :offset::bigint;

@@ -1,4 +1,4 @@
-"""Our own connections to a SQLite file: one for each thread, WAL, every commit on disk before it returns."""
+"""Our own connections to a SQLite file: WAL, every commit on disk before it returns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from postroom.errors import ConfigurationError, PostroomError
 from postroom.store.dialect import Clock, sqlite_dialect
 from postroom.store.failures import raise_plainly
-from postroom.store.plan import Plan, Rows, Statement, Step, ask, run
+from postroom.store.plan import Copy, Plan, Rows, Step, ask, run
 from postroom.store.queries import ParameterStyle
 
 T = TypeVar("T")
@@ -29,9 +29,9 @@ def _utc_now() -> datetime:
 
 
 class SqliteDatabase:
-    """A file, and a connection to it for each thread that asks."""
+    """A file, and as many connections to it as are used at once."""
 
-    copies = False
+    copies = True
 
     def __init__(
         self, path: Path, *, prefix: str = "postroom_", clock: Clock | None = None, patience: float = 30
@@ -46,7 +46,8 @@ class SqliteDatabase:
         self._patience = patience
         self._local = threading.local()
         self._lock = threading.Lock()
-        self._open: list[sqlite3.Connection] = []
+        self._open: set[sqlite3.Connection] = set()
+        self._idle: list[sqlite3.Connection] = []
 
     def run(self, plan: Plan[T], *, writes: bool = True, atomic: bool = True) -> T:
         """Carry a plan out in a transaction of its own."""
@@ -62,46 +63,69 @@ class SqliteDatabase:
 
     @contextmanager
     def transaction(self, *, writes: bool = True) -> Iterator[sqlite3.Connection]:
-        """A transaction on this thread's connection; commits at the end of the block, rolls back if it raises."""
-        connection = self.connection()
-        if connection.in_transaction:
+        """A transaction; commits at the end of the block, rolls back if it raises."""
+        with self.connection() as connection:
+            try:
+                # A writer takes the write lock at once: upgrading later could fail where waiting would have helped.
+                connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+            except sqlite3.Error as error:
+                raise_plainly(error)
+            try:
+                yield connection
+            except BaseException:
+                connection.rollback()
+                raise
+            try:
+                connection.commit()
+            except sqlite3.Error as error:
+                connection.rollback()
+                raise_plainly(error)
+
+    @contextmanager
+    def connection(self) -> Iterator[sqlite3.Connection]:
+        """A connection, in autocommit mode, for as long as the block lasts.
+
+        One at a time for each thread: a second writer on the same thread would wait for the first for ever.
+        """
+        if getattr(self._local, "busy", False):
             raise PostroomError(
                 "this thread is inside outbox.transaction() already; "
                 "pass the connection it gave you as connection=, so that both are one transaction"
             )
-        try:
-            # A writer takes the write lock at once: upgrading later could fail where waiting would have helped.
-            connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
-        except sqlite3.Error as error:
-            raise_plainly(error)
+        connection = self._take()
+        self._local.busy = True
         try:
             yield connection
-        except BaseException:
-            connection.rollback()
-            raise
-        connection.commit()
-
-    def connection(self) -> sqlite3.Connection:
-        """This thread's connection."""
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._connect()
-            self._local.connection = connection
-            with self._lock:
-                self._open.append(connection)
-        return connection
+        finally:
+            self._local.busy = False
+            self._give_back(connection)
 
     def close(self) -> None:
-        """Close every thread's connection."""
+        """Close every connection, also those that other threads have taken."""
         with self._lock:
             for connection in self._open:
                 connection.close()
             self._open.clear()
-        self._local = threading.local()
+            self._idle.clear()
+
+    def _take(self) -> sqlite3.Connection:
+        """One that nobody uses, or a new one: there are as many as were ever needed at once, however many threads."""
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+        connection = self._connect()
+        with self._lock:
+            self._open.add(connection)
+        return connection
+
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        with self._lock:
+            if connection in self._open:  # not closed meanwhile
+                self._idle.append(connection)
 
     def _connect(self) -> sqlite3.Connection:
         try:
-            # Closed from whichever thread closes the outbox, hence no check; each is used by one thread only.
+            # Used by one thread at a time, though not always by the same one: hence no check.
             connection = sqlite3.connect(
                 self.path, timeout=self._patience, isolation_level=None, check_same_thread=False
             )
@@ -118,11 +142,25 @@ class SqliteDatabase:
             raise_plainly(error)
 
     def _execute(self, connection: sqlite3.Connection, step: Step) -> Rows:
-        assert isinstance(step, Statement), "COPY is only for databases that say `copies`"
+        if isinstance(step, Copy):
+            return self._copy(connection, step)
         rows: Rows = []
         for sql, values in self.dialect.speak(step, ParameterStyle.NAMED):
             rows = connection.execute(sql, values).fetchall()
         return rows
+
+    def _copy(self, connection: sqlite3.Connection, copy: Copy) -> Rows:
+        """SQLite has no COPY; one prepared INSERT run over all rows is its quickest way."""
+        columns, places = ", ".join(copy.columns), ", ".join("?" * len(copy.columns))
+        encode = self.dialect.encode
+        connection.executemany(
+            f"INSERT INTO {self.dialect.tables}{copy.table} ({columns}) VALUES ({places})",  # noqa: S608  (all ours)
+            ([value if type(value) in _PLAIN else encode(value) for value in row] for row in copy.rows),
+        )
+        return []
+
+
+_PLAIN = frozenset({str, int, bool, float, bytes, type(None)})
 
 
 def _lower(text: str | None) -> str | None:
@@ -132,7 +170,7 @@ def _lower(text: str | None) -> str | None:
 class AsyncSqliteDatabase:
     """The same for event loops: plans run whole, in a thread of their own, so that the loop never waits for a disk."""
 
-    copies = False
+    copies = True
 
     def __init__(self, database: SqliteDatabase) -> None:
         self._database = database
@@ -188,7 +226,7 @@ class AsyncSqliteConnection:
 
     dialect_name = "sqlite"
     is_async = True
-    copies = False
+    copies = True
 
     def __init__(self, database: SqliteDatabase, connection: sqlite3.Connection, thread: ThreadPoolExecutor) -> None:
         self._database = database

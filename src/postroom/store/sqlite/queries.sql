@@ -13,6 +13,7 @@ c.subject, c.message_id, c.envelope, c.size, c.terms
 (:status IS NULL OR e.status = :status)
     AND (:kind IS NULL OR e.kind = :kind)
     AND (:workspace IS NULL OR e.workspace = :workspace)
+    AND (:workspaces IS NULL OR e.workspace IN (SELECT value FROM json_each(:workspaces)))
     AND (:since IS NULL OR e.created_at >= :since)
     AND (:until IS NULL OR e.created_at < :until)
     AND (:reply_code IS NULL OR e.reply_code = :reply_code)
@@ -82,6 +83,30 @@ SELECT
 {accepted}
 RETURNING id;
 
+-- Take one email in that has no key and carries nothing: the same as `enqueue`, without the detours.
+-- name: enqueue_one
+INSERT INTO postroom_contents (email_id, subject, message_id, envelope, text, html, size, terms)
+VALUES (:id, :subject, :message_id, :envelope, :text, :html, :size, :terms);
+INSERT INTO postroom_terms (term, email_id)
+SELECT value, :id
+FROM json_each(:terms);
+INSERT INTO postroom_tallies (minute, name, change)
+VALUES (:now / 60000000 * 60000000, 'enqueued', 1);
+INSERT INTO postroom_emails (
+    id, status, priority, due_at, max_attempts, policy, on_doubt, sensitive, channel, kind, workspace, created_at,
+    expires_at
+)
+VALUES (
+    :id, 'pending', :priority, coalesce(:due_at, :now), :max_attempts, :policy, :on_doubt, :sensitive, :channel, :kind,
+    :workspace, :now, :expires_at
+)
+RETURNING id;
+
+-- The tally of emails that arrived row by row.
+-- name: copied
+INSERT INTO postroom_tallies (minute, name, change)
+VALUES (:now / 60000000 * 60000000, 'enqueued', :count);
+
 -- The clock that due times are compared with.
 -- name: clock
 SELECT :now;
@@ -125,7 +150,6 @@ SELECT {claimed_columns}, postroom_picked.worker
 FROM postroom_picked
 CROSS JOIN postroom_emails e ON e.id = postroom_picked.id
 CROSS JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
-ORDER BY e.priority, e.due_at, e.id
 
 -- Take the emails whose turn it is, each lane up to its share; what a lane leaves unused goes to the next one.
 -- name: claim
@@ -156,7 +180,8 @@ SET status = 'sending',
     dot_noted_at = NULL,
     last_attempt_at = :now
 WHERE id IN (SELECT id FROM postroom_picked);
-{picked};
+{picked}
+ORDER BY e.priority, e.due_at, e.id;
 
 -- Take over emails whose owner let the lease run out, or is known to be dead. They come with a new token; the caller
 -- must settle them.
@@ -173,7 +198,8 @@ SET lease_token = lease_token + 1,
     leased_until = CAST(:now + :lease * 1000000 AS INTEGER),
     worker = :worker
 WHERE id IN (SELECT id FROM postroom_picked);
-{picked};
+{picked}
+ORDER BY e.id;
 
 -- Claims as the worker names them.
 -- fragment: claims
@@ -277,7 +303,8 @@ FROM postroom_emails e
 WHERE e.id IN (SELECT value FROM json_each(:ids))
 ORDER BY e.id;
 
--- Carry an act out on locked emails. A new token ends whatever lease there was.
+-- Carry an act out on locked emails. A new token ends whatever lease there was. Whoever sends an email again by hand
+-- wants it sent: an expiry that has passed is lifted.
 -- name: change
 UPDATE postroom_emails
 SET status = n.status,
@@ -288,6 +315,7 @@ SET status = n.status,
     outcomes = n.outcomes,
     version = n.version,
     takeovers = 0,
+    expires_at = CASE WHEN n.due_now AND postroom_emails.expires_at <= :now THEN NULL ELSE postroom_emails.expires_at END,
     lease_token = lease_token + 1,
     leased_until = NULL,
     worker = NULL,
@@ -609,3 +637,302 @@ WHERE name = :name;
 SELECT name, state, reason, since, next_probe_at, step, failures, failed_at
 FROM postroom_transports
 ORDER BY name;
+
+-- People.
+
+-- fragment: person
+p.id, p.name, p.role, p.workspaces
+
+-- The key of keyed hashes: the one that is there, or this one from now on.
+-- name: people_secret
+INSERT INTO postroom_people_secrets (name, value)
+VALUES (:name, :value)
+ON CONFLICT DO NOTHING;
+SELECT value
+FROM postroom_people_secrets
+WHERE name = :name;
+
+-- A new person; no row when the name is taken.
+-- name: add_person
+INSERT INTO postroom_people (id, name, role, workspaces, password, created_at)
+VALUES (:id, :name, :role, :workspaces, :password, :now)
+ON CONFLICT DO NOTHING
+RETURNING id;
+
+-- The person of a name.
+-- name: find_person
+SELECT {person}, p.password, p.created_at
+FROM postroom_people p
+WHERE p.name = :name;
+
+-- Everybody.
+-- name: people
+SELECT {person}, p.password, p.created_at
+FROM postroom_people p
+ORDER BY p.name;
+
+-- A new password ends every sign-in and every code.
+-- name: change_password
+DELETE FROM postroom_sessions
+WHERE person_id = :id;
+DELETE FROM postroom_codes
+WHERE person_id = :id;
+UPDATE postroom_people
+SET password = :password
+WHERE id = :id
+RETURNING id;
+
+-- A person goes, with sign-ins, codes and tokens.
+-- name: remove_person
+DELETE FROM postroom_people
+WHERE id = :id
+RETURNING id;
+
+-- What is remembered of a name that was typed. The writer's transaction is lock enough.
+-- name: lock_door
+DELETE FROM postroom_doors
+WHERE updated_at < :now - 345600000000 AND name <> :name;
+INSERT INTO postroom_doors (name, updated_at)
+VALUES (:name, :now)
+ON CONFLICT DO NOTHING;
+SELECT failures, locks, failed_at, locked_until, :now
+FROM postroom_doors
+WHERE name = :name;
+
+-- What is to be remembered of it.
+-- name: change_door
+UPDATE postroom_doors
+SET failures = :failures,
+    locks = :locks,
+    failed_at = :failed_at,
+    locked_until = :locked_until,
+    updated_at = :now
+WHERE name = :name;
+
+-- A sign-in begins, or begins anew once it is complete; those whose time is up go.
+-- name: begin_session
+DELETE FROM postroom_sessions
+WHERE expires_at <= :now;
+INSERT INTO postroom_sessions (digest, person_id, stage, created_at, expires_at)
+VALUES (:digest, :person, :stage, :now, :now + :seconds * 1000000);
+
+-- The session of a token, if its time is not up.
+-- name: find_session
+SELECT {person}, s.stage, s.expires_at
+FROM postroom_sessions s
+JOIN postroom_people p ON p.id = s.person_id
+WHERE s.digest = :digest AND s.expires_at > :now;
+
+-- A sign-out. The codes of a sign-in go with it.
+-- name: end_session
+DELETE FROM postroom_codes
+WHERE session = :digest AND ended_at IS NOT NULL AND made_at < :now - 3600000000;
+UPDATE postroom_codes
+SET ended_at = coalesce(ended_at, :now)
+WHERE session = :digest;
+DELETE FROM postroom_sessions
+WHERE digest = :digest
+RETURNING digest;
+
+-- Every sign-in of a person, or only those that were not completed.
+-- name: end_sessions
+DELETE FROM postroom_sessions
+WHERE person_id = :person AND (:stage IS NULL OR stage = :stage)
+RETURNING digest;
+
+-- A new code, which ends those before it; one in the mail does not end one from the host.
+-- The times of codes stay for an hour, to be counted.
+-- name: put_code
+DELETE FROM postroom_codes
+WHERE person_id = :person AND made_at < :now - 3600000000;
+UPDATE postroom_codes
+SET ended_at = coalesce(ended_at, :now)
+WHERE person_id = :person AND (session IS NOT NULL OR :session IS NULL);
+INSERT INTO postroom_codes (id, person_id, session, digest, made_at, expires_at)
+VALUES (:id, :person, :session, :digest, :now, :now + :seconds * 1000000);
+
+-- When codes were mailed within the hour.
+-- name: codes_sent
+SELECT made_at
+FROM postroom_codes
+WHERE person_id = :person AND session IS NOT NULL AND made_at > :now - 3600000000
+ORDER BY made_at;
+
+-- Count a try at the codes that are good for this sign-in, before they are looked at; no row when there is none left.
+-- name: try_code
+UPDATE postroom_codes
+SET tries = tries + 1
+WHERE person_id = :person
+    AND (session = :session OR session IS NULL)
+    AND ended_at IS NULL
+    AND expires_at > :now
+    AND tries < :tries
+RETURNING id, session, digest, tries;
+
+-- The code was used, or tried too often.
+-- name: end_codes
+UPDATE postroom_codes
+SET ended_at = coalesce(ended_at, :now)
+WHERE person_id = :person;
+
+-- A new token.
+-- name: add_token
+INSERT INTO postroom_tokens (id, digest, person_id, label, scope, workspaces, created_at, expires_at)
+VALUES (:id, :digest, :person, :label, :scope, :workspaces, :now, :expires_at);
+
+-- The token that was shown, if its time is not up.
+-- name: find_token
+SELECT t.id, t.label, t.scope, t.workspaces, t.created_at, t.expires_at, {person}
+FROM postroom_tokens t
+JOIN postroom_people p ON p.id = t.person_id
+WHERE t.digest = :digest AND (t.expires_at IS NULL OR t.expires_at > :now);
+
+-- The tokens of a person.
+-- name: tokens
+SELECT t.id, t.label, t.scope, t.workspaces, t.created_at, t.expires_at, {person}
+FROM postroom_tokens t
+JOIN postroom_people p ON p.id = t.person_id
+WHERE t.person_id = :person
+ORDER BY t.id;
+
+-- A token is good no more.
+-- name: revoke_token
+DELETE FROM postroom_tokens
+WHERE id = :id AND person_id = :person
+RETURNING id;
+
+-- Somebody did something.
+-- name: write_audit
+INSERT INTO postroom_audit (at, actor, what, address, detail)
+VALUES (:now, :actor, :what, :address, :detail);
+
+-- Who did what, newest first.
+-- name: read_audit
+SELECT at, actor, what, address, detail
+FROM postroom_audit
+WHERE :actor IS NULL OR actor = :actor
+ORDER BY id DESC
+LIMIT :limit;
+
+-- The desk.
+
+-- The versions of an email's content, in short.
+-- name: versions
+SELECT version, subject, envelope, size
+FROM postroom_contents
+WHERE email_id = :id
+ORDER BY version;
+
+-- What the newest dead emails died of. Errors that begin alike are told apart no further here.
+-- name: failures
+SELECT dead_reason, reply_code, beginning, count(*) AS emails, max(id)
+FROM (
+    SELECT id, dead_reason, reply_code, substr(last_error, 1, 120) AS beginning
+    FROM postroom_emails
+    WHERE status = 'dead' AND status NOT IN ('sent', 'cancelled')
+        AND (:workspaces IS NULL OR workspace IN (SELECT value FROM json_each(:workspaces)))
+    ORDER BY id DESC
+    LIMIT :limit
+) AS dead
+GROUP BY dead_reason, reply_code, beginning
+ORDER BY emails DESC;
+
+-- How many emails some workspaces have, by status, but for those that were sent.
+-- name: count_within
+SELECT status, count(*)
+FROM postroom_emails
+WHERE status NOT IN ('sent', 'cancelled') AND workspace IN (SELECT value FROM json_each(:workspaces))
+GROUP BY status
+UNION ALL
+SELECT status, count(*)
+FROM postroom_emails
+WHERE status = 'cancelled' AND workspace IN (SELECT value FROM json_each(:workspaces))
+GROUP BY status;
+
+-- How many of the newest emails of a workspace were sent.
+-- name: count_sent_within
+SELECT count(*)
+FROM (
+    SELECT email_id
+    FROM postroom_terms
+    WHERE term = :term
+    ORDER BY email_id DESC
+    LIMIT :limit
+) AS newest
+CROSS JOIN postroom_emails e ON e.id = newest.email_id
+WHERE e.status = 'sent';
+
+-- How many of the newest emails were sent and belong to no workspace, which is no term.
+-- name: count_sent_without_workspace
+SELECT count(*)
+FROM (
+    SELECT status, workspace
+    FROM postroom_emails
+    ORDER BY id DESC
+    LIMIT :limit
+) AS newest
+WHERE status = 'sent' AND workspace = '';
+
+-- How long the oldest due email of some workspaces has waited.
+-- name: oldest_due_within
+SELECT min(due_at)
+FROM postroom_emails
+WHERE {waiting} AND due_at <= :now AND workspace IN (SELECT value FROM json_each(:workspaces));
+
+-- Where these emails belong and stand.
+-- name: placed
+SELECT id, workspace, status
+FROM postroom_emails
+WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- The emails under a key in whichever workspace. Hops from workspace to workspace along the index of keys.
+-- name: under_key_anywhere
+WITH RECURSIVE workspaces (workspace) AS (
+    SELECT min(workspace)
+    FROM postroom_keys
+    UNION ALL
+    SELECT (SELECT min(k.workspace) FROM postroom_keys k WHERE k.workspace > w.workspace)
+    FROM workspaces w
+    WHERE w.workspace IS NOT NULL
+)
+SELECT k.workspace, k.email_id
+FROM workspaces w
+CROSS JOIN postroom_keys k ON k.workspace = w.workspace AND k.key = :key
+ORDER BY k.email_id DESC;
+
+-- What was applied of the schema.
+-- name: applied_migrations
+SELECT version, checksum
+FROM postroom_migrations;
+
+-- Where a list that looks at so many emails would end.
+-- name: edge_newest
+SELECT id
+FROM postroom_emails
+WHERE id < :before
+ORDER BY id DESC
+LIMIT 1 OFFSET :offset;
+
+-- The same within an unfinished status.
+-- name: edge_by_status
+SELECT id
+FROM postroom_emails
+WHERE status = :driving AND status NOT IN ('sent', 'cancelled') AND id < :before
+ORDER BY id DESC
+LIMIT 1 OFFSET :offset;
+
+-- The same among the cancelled.
+-- name: edge_cancelled
+SELECT id
+FROM postroom_emails
+WHERE status = 'cancelled' AND id < :before
+ORDER BY id DESC
+LIMIT 1 OFFSET :offset;
+
+-- The same among the emails with one exact term.
+-- name: edge_by_term
+SELECT email_id
+FROM postroom_terms
+WHERE term = :driving AND email_id < :before
+ORDER BY email_id DESC
+LIMIT 1 OFFSET :offset;

@@ -1,0 +1,134 @@
+"""What the operator's desk asks of the store beyond single emails and lists: causes, versions, counts per workspace.
+
+Every question here costs about the same however many emails have been sent: it walks an index of the unfinished, or
+the newest entries of another, up to a limit that the caller names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from postroom.compose.frozen import recipients_in
+from postroom.store.contract import Filter, moment
+from postroom.store.ids import LAST
+from postroom.store.plan import Plan, ask
+from postroom.store.questions import driver, earliest, latest
+from postroom.vocabulary import DeadReason, EmailId, Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """One version of an email's content, in short."""
+
+    number: int
+    subject: str
+    recipients: tuple[str, ...]
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Dead emails whose last error begins with the same letters."""
+
+    reason: DeadReason
+    reply_code: int | None
+    error: str
+    """The beginning of the last error."""
+    count: int
+    newest: EmailId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """Where one email belongs and stands."""
+
+    id: EmailId
+    workspace: str
+    status: Status
+
+
+def clock() -> Plan[datetime]:
+    """The time that due dates are compared with."""
+    [[now]] = yield ask("clock")
+    instant = moment(now)
+    assert instant is not None
+    return instant
+
+
+def versions(id: EmailId) -> Plan[tuple[Version, ...]]:
+    """The versions of an email's content, the first one first."""
+    rows = yield ask("versions", id=id)
+    return tuple(
+        Version(number=number, subject=subject, recipients=recipients_in(envelope), size=size)
+        for number, subject, envelope, size in rows
+    )
+
+
+def failures(*, at_most: int, workspaces: Sequence[str] | None = None) -> Plan[list[Failure]]:
+    """What the newest dead emails died of, counted by cause; of some workspaces only, or of all."""
+    rows = yield ask("failures", limit=at_most, workspaces=_list_or_null(workspaces))
+    return [
+        Failure(
+            reason=DeadReason(reason),
+            reply_code=reply_code,
+            error=error or "",
+            count=int(count),
+            newest=EmailId(newest),
+        )
+        for reason, reply_code, error, count, newest in rows
+    ]
+
+
+def counts_within(workspaces: Sequence[str], *, at_most: int) -> Plan[dict[str, int]]:
+    """How many emails these workspaces have, by status; sent ones counted among the newest `at_most` of each."""
+    found: dict[str, int] = dict.fromkeys(Status, 0)
+    rows = yield ask("count_within", workspaces=list(workspaces))
+    found.update({status: int(count) for status, count in rows})
+    for workspace in workspaces:
+        name = "count_sent_within" if workspace else "count_sent_without_workspace"
+        [[count]] = yield ask(name, term=f"workspace:{workspace}", limit=at_most)
+        found[Status.SENT] += int(count)
+    return {str(status): count for status, count in found.items()}
+
+
+def oldest_due_within(workspaces: Sequence[str]) -> Plan[datetime | None]:
+    """Since when the oldest due email of these workspaces waits; None when nothing is due."""
+    [[due_at]] = yield ask("oldest_due_within", workspaces=list(workspaces))
+    return moment(due_at)
+
+
+def placed(ids: Sequence[EmailId]) -> Plan[list[Placed]]:
+    """Where these emails belong and stand; those that are not there are left out."""
+    rows = yield ask("placed", ids=list(ids))
+    return [Placed(id=EmailId(id), workspace=workspace, status=Status(status)) for id, workspace, status in rows]
+
+
+def under_key(key: str) -> Plan[list[tuple[str, EmailId]]]:
+    """The emails under a key, in whichever workspace: workspace and id."""
+    rows = yield ask("under_key_anywhere", key=key)
+    return [(workspace, EmailId(id)) for workspace, id in rows]
+
+
+def applied_migrations() -> Plan[dict[int, str]]:
+    """The versions of the schema that were applied, each with the checksum of its text."""
+    rows = yield ask("applied_migrations")
+    return {int(version): checksum for version, checksum in rows}
+
+
+def edge(wanted: Filter, *, before: EmailId | None, window: int) -> Plan[EmailId | None]:
+    """The last of the `window` emails that a list would look at first; None when it would look at no more than that.
+
+    A list that starts at its index and drops what else does not match might read everything ever sent to fill one
+    page. Bounded by this edge, it reads so many and no more.
+    """
+    name, driving = driver(wanted)
+    parameters: Mapping[str, Any] = {} if driving is None else {"driving": driving}
+    rows = yield ask(f"edge_{name}", before=latest(wanted, before or LAST), offset=window - 1, **parameters)
+    return EmailId(rows[0][0]) if rows and rows[0][0] > earliest(wanted) else None
+
+
+def _list_or_null(workspaces: Sequence[str] | None) -> list[str] | None:
+    return None if workspaces is None else list(workspaces)

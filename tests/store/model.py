@@ -1,0 +1,135 @@
+"""The outbox in plain Python: what every verb should come to, without a database."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from postroom import EmailId, Status
+from postroom.store.acts import APPLIES_TO
+from postroom.store.contract import Claim, Settlement
+from postroom.store.order import Order
+
+WAITING = (Status.PENDING, Status.RETRYING, Status.IN_DOUBT)
+
+
+@dataclass(slots=True, kw_only=True)
+class Remembered:
+    """One email."""
+
+    id: EmailId
+    due_at: datetime | None
+    priority: int
+    status: Status = Status.PENDING
+    attempts: int = 0
+    token: int = 0
+    leased_until: datetime | None = None
+    finished_at: datetime | None = None
+    doubts: int = 0
+    version: int = 1
+
+
+@dataclass(slots=True)
+class Model:
+    """All emails, all keys, and how many have gone."""
+
+    emails: dict[EmailId, Remembered] = field(default_factory=dict)
+    keys: dict[tuple[str, str], EmailId] = field(default_factory=dict)
+    gone: Counter[str] = field(default_factory=Counter)
+    enqueued: int = 0
+
+    def enqueue(self, order: Order, now: datetime) -> EmailId:
+        """The id of the email, or of the first under the same key."""
+        if order.key is not None:
+            first = self.keys.setdefault((order.workspace, order.key), order.id)
+            if first != order.id:
+                return first
+        due_at = order.not_before or now
+        self.emails[order.id] = Remembered(id=order.id, due_at=due_at, priority=order.priority)
+        self.enqueued += 1
+        return order.id
+
+    def claim(self, count: int, now: datetime, lease: timedelta) -> list[EmailId]:
+        due = [each for each in self.emails.values() if each.status in WAITING and each.due_at and each.due_at <= now]
+        due.sort(key=lambda each: (each.priority, each.due_at, each.id))
+        for each in due[:count]:
+            each.status, each.token, each.leased_until = Status.SENDING, each.token + 1, now + lease
+        return [each.id for each in due[:count]]
+
+    def take_over(self, limit: int, now: datetime, lease: timedelta) -> list[EmailId]:
+        sending = [each for each in self.emails.values() if each.status is Status.SENDING]
+        expired = sorted(each.id for each in sending if each.leased_until and each.leased_until < now)[:limit]
+        for id in expired:
+            self.emails[id].token += 1
+            self.emails[id].leased_until = now + lease
+        return expired
+
+    def owned(self, claim: Claim) -> Remembered | None:
+        """The email a claim still holds."""
+        email = self.emails.get(claim.id)
+        return email if email and email.status is Status.SENDING and email.token == claim.token else None
+
+    def renew(self, claim: Claim, now: datetime, lease: timedelta) -> bool:
+        if email := self.owned(claim):
+            email.leased_until = now + lease
+        return email is not None
+
+    def release(self, claim: Claim) -> bool:
+        email = self.owned(claim)
+        if email is None:
+            return False
+        email.status = Status.RETRYING if email.attempts else Status.PENDING
+        if email.doubts:
+            email.status = Status.IN_DOUBT
+        email.leased_until = None
+        return True
+
+    def settle(self, settlement: Settlement, now: datetime, *, keep_sent: bool) -> bool:
+        email = self.owned(settlement.claim) or self._late(settlement)
+        if email is None:
+            return False
+        email.status, email.attempts, email.due_at = settlement.status, settlement.attempts, settlement.due_at
+        email.doubts, email.leased_until = settlement.doubts, None
+        email.finished_at = now if settlement.status in (Status.SENT, Status.DEAD) else None
+        if settlement.status is Status.SENT and not keep_sent:
+            self._leave(email, "pruned")
+        return True
+
+    def _late(self, settlement: Settlement) -> Remembered | None:
+        """A doubt ends when an owner before the last one knows that it sent the email."""
+        email = self.emails.get(settlement.claim.id)
+        late = email and email.status is Status.IN_DOUBT and email.token == settlement.claim.token + 1
+        return email if late and settlement.status is Status.SENT else None
+
+    def applies(self, act: str, id: EmailId) -> bool:
+        return id in self.emails and self.emails[id].status in APPLIES_TO[act]
+
+    def act(self, act: str, id: EmailId, now: datetime, *, corrected: bool = False) -> None:
+        email = self.emails[id]
+        if act == "dismiss":
+            return self._leave(email, "dismissed")
+        email.token += 1
+        if act == "cancel":
+            email.status, email.finished_at = Status.CANCELLED, now
+            return None
+        email.status, email.attempts, email.due_at, email.finished_at = Status.PENDING, 0, now, None
+        email.version += corrected
+        return None
+
+    def prune(self, statuses: list[Status], before: datetime) -> int:
+        old = [each for each in self.emails.values() if each.finished_at and each.finished_at < before]
+        leaving = [each for each in old if each.status in statuses]
+        for each in leaving:
+            self._leave(each, "pruned")
+        return len(leaving)
+
+    def counts(self) -> dict[str, int]:
+        found = Counter(each.status for each in self.emails.values())
+        return {str(status): found[status] for status in Status} | {
+            name: self.gone[name] for name in ("dismissed", "pruned")
+        }
+
+    def _leave(self, email: Remembered, place: str) -> None:
+        del self.emails[email.id]
+        self.gone[place] += 1

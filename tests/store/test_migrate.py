@@ -1,0 +1,162 @@
+"""Migrations: any number of processes, any number of times, with one result; and an answer when they do not fit."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+
+from postroom import AsyncOutbox, Outbox, Status
+from postroom.errors import ConfigurationError, SchemaError
+from postroom.store.migrate import migrations, script
+from postroom.store.open import open_database
+from tests.store.journey import claim, email
+
+COLUMNS = """
+SELECT table_name, column_name, data_type, is_nullable, column_default
+FROM information_schema.columns
+WHERE table_schema = 'postroom'
+ORDER BY 1, 2
+"""
+INDEXES = "SELECT indexdef FROM pg_indexes WHERE schemaname = 'postroom' ORDER BY 1"
+
+
+def test_a_migration_creates_what_an_outbox_needs_and_doing_it_again_nothing(empty_url: str) -> None:
+    with Outbox(empty_url) as outbox:
+        first, second = outbox.migrate(), outbox.migrate()
+        outbox.enqueue(email())
+
+        assert [migration.version for migration in first] == [
+            migration.version for migration in migrations(outbox.database.dialect.name)
+        ]
+        assert second == []
+        assert outbox.counts()["pending"] == 1
+
+
+async def test_an_async_outbox_migrates_alike(empty_url: str) -> None:
+    async with AsyncOutbox(empty_url) as outbox:
+        first, second = await outbox.migrate(), await outbox.migrate()
+
+        assert (len(first) > 0, second) == (True, [])
+
+
+def test_many_processes_may_migrate_at_once(empty_url: str) -> None:
+    """Each says how many migrations it applied; together they applied each once."""
+    program = "import sys; from postroom import Outbox; o = Outbox(sys.argv[1]); print(len(o.migrate())); o.close()"
+    processes = [
+        subprocess.Popen([sys.executable, "-c", program, empty_url], stdout=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    applied = [int(process.communicate(timeout=60)[0]) for process in processes]
+
+    assert [process.returncode for process in processes] == [0, 0, 0]
+    with Outbox(empty_url) as outbox:
+        assert sum(applied) == len(migrations(outbox.database.dialect.name))
+        assert outbox.migrate() == []
+
+
+def test_many_threads_may_migrate_at_once(empty_url: str) -> None:
+    def migrate() -> int:
+        with Outbox(empty_url) as outbox:
+            return len(outbox.migrate())
+
+    with ThreadPoolExecutor(4) as threads:
+        applied = list(threads.map(lambda _: migrate(), range(4)))
+
+    assert sorted(applied) == [0, 0, 0, max(applied)]
+
+
+def test_without_a_schema_every_verb_says_what_to_do(empty_url: str) -> None:
+    with Outbox(empty_url) as outbox:
+        for verb in (lambda: outbox.enqueue(email()), outbox.counts, outbox.list, lambda: claim(outbox)):
+            with pytest.raises(SchemaError, match=r"postroom migrate.*outbox\.migrate\(\)"):
+                verb()
+
+        assert outbox.migrate() != []
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ("INSERT INTO {tables}migrations (version, name, checksum) VALUES (9999, 'later', 'x')", "upgrade Postroom"),
+        ("UPDATE {tables}migrations SET checksum = 'other' WHERE version = 1", "not the one this Postroom ships"),
+    ],
+)
+def test_a_schema_of_another_version_is_refused(store_url: str, change: str, complaint: str) -> None:
+    with Outbox(store_url) as outbox:
+        with outbox.transaction() as connection:
+            connection.execute(change.format(tables=outbox.database.dialect.tables))
+
+        with pytest.raises(SchemaError, match=complaint):
+            outbox.migrate()
+
+
+def test_outboxes_live_side_by_side_in_one_database(empty_url: str) -> None:
+    with Outbox(empty_url) as first, Outbox(empty_url, tables="mail") as second:
+        first.migrate()
+        assert second.migrate() != []
+        ids = [first.enqueue(email("First"), key="k").id, second.enqueue(email("Second"), key="k").id]
+        second.enqueue_many(email(f"Bulk {number}") for number in range(3))
+
+        assert (first.counts()["pending"], second.counts()["pending"]) == (1, 4)
+        assert [each.id for each in claim(first)] == [ids[0]]
+        second.cancel(ids[1])
+        assert second.get(ids[1]).status is Status.CANCELLED
+        assert (first.conservation().holds, second.conservation().holds) == (True, True)
+
+
+@pytest.mark.parametrize("name", ["Mail", "ma-il", "mail.x", "mail; DROP", "", "1mail", "mäil"])
+def test_a_name_that_cannot_stand_in_sql_is_refused(empty_url: str, name: str) -> None:
+    with pytest.raises(ConfigurationError, match="lower-case letters, digits and underscores"):
+        open_database(empty_url, tables=name)
+
+
+@pytest.mark.parametrize("tables", ["postroom", "mail"])
+def test_the_printed_script_makes_the_same_sqlite_schema(tmp_path: Path, tables: str) -> None:
+    urls = [f"sqlite:///{tmp_path / name}" for name in ("migrated.db", "scripted.db")]
+    with Outbox(urls[0], tables=tables) as migrated, Outbox(urls[1], tables=tables) as scripted:
+        migrated.migrate()
+        subprocess.run(
+            [sys.executable, "-c", "import sqlite3, sys; sqlite3.connect(sys.argv[1]).executescript(sys.stdin.read())",
+             str(tmp_path / "scripted.db")],
+            input=script(scripted.database.dialect), text=True, check=True,
+        )  # fmt: skip
+
+        assert _sqlite_schema(tmp_path / "scripted.db") == _sqlite_schema(tmp_path / "migrated.db")
+        assert scripted.migrate() == []
+
+
+def _sqlite_schema(path: Path) -> list[tuple[str, str]]:
+    connection = sqlite3.connect(path)
+    try:
+        found = connection.execute("SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name")
+        return [(name, " ".join(line for line in sql.splitlines() if "--" not in line).split()) for name, sql in found]
+    finally:
+        connection.close()
+
+
+def test_the_printed_script_makes_the_same_postgres_schema(postgres_url: str, migrated_postgres_url: str) -> None:
+    with Outbox(postgres_url) as outbox:
+        psql(postgres_url, script(outbox.database.dialect))
+
+        assert outbox.migrate() == []
+    with psycopg.connect(postgres_url) as scripted, psycopg.connect(migrated_postgres_url) as migrated:
+        for question in (COLUMNS, INDEXES):
+            assert scripted.execute(question).fetchall() == migrated.execute(question).fetchall()
+
+
+def psql(url: str, commands: str) -> None:
+    """Somebody's own tool."""
+    parts = urlsplit(url)
+    environment = os.environ | {"PGHOST": str(parts.hostname), "PGPORT": str(parts.port), "PGUSER": str(parts.username)}
+    subprocess.run(
+        ["psql", "-X", "-v", "ON_ERROR_STOP=1", "-q", "-d", parts.path.removeprefix("/"), "-f", "-"],
+        input=commands, text=True, check=True, env=environment,
+    )  # fmt: skip

@@ -1,0 +1,77 @@
+"""The two files of queries stay in step with each other and with the code."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import postroom
+from postroom.store.queries import ParameterStyle, Queries
+
+SQLITE = Queries("postroom.store.sqlite", "postroom_")
+POSTGRES = Queries("postroom.store.postgres", "postroom.")
+CODE = "\n".join(file.read_text("utf-8") for file in sorted(Path(postroom.__file__).parent.rglob("*.py")))
+
+
+def is_asked(name: str) -> bool:
+    """By its whole name, or by a name that is put together from a beginning and the index it walks along."""
+    beginnings = re.findall(r"\bask\(\s*f\"(\w+)\{", CODE)
+    return f'"{name}"' in CODE or any(name.startswith(beginning) for beginning in beginnings)
+
+
+def test_both_databases_are_asked_under_the_same_names() -> None:
+    assert set(SQLITE.names()) - {"prepare_connection"} == set(POSTGRES.names())
+
+
+def test_the_names_come_in_the_same_order_in_both_files() -> None:
+    """So that comparing the two files shows how the databases differ, and nothing else."""
+    common = set(SQLITE.names()) & set(POSTGRES.names())
+
+    assert [name for name in SQLITE.names() if name in common] == [name for name in POSTGRES.names() if name in common]
+
+
+def test_every_query_is_asked_and_every_question_has_its_query() -> None:
+    known = {*SQLITE.names(), *POSTGRES.names()}
+
+    assert [name for name in known if not is_asked(name)] == []
+    assert set(re.findall(r"\bask\(\s*\"(\w+)\"", CODE)) <= known
+
+
+@pytest.mark.parametrize("name", POSTGRES.names())
+def test_both_databases_take_the_same_parameters(name: str) -> None:
+    own = {"now"}  # SQLite is always given the time, PostgreSQL only in tests
+
+    def parameters(queries: Queries) -> set[str]:
+        if name not in queries.names():
+            return set()
+        return {each for spelled in queries.spell(name, ParameterStyle.DOLLAR) for each in spelled.order or ()} - own
+
+    if name in SQLITE.names():
+        assert parameters(SQLITE) == parameters(POSTGRES)
+    else:
+        assert name == "copied"
+
+
+def test_a_percent_sign_survives_a_driver_that_formats() -> None:
+    for queries in (SQLITE, POSTGRES):
+        for name in queries.names():
+            for spelled in queries.spell(name, ParameterStyle.PYFORMAT):
+                assert spelled.sql % dict.fromkeys(re.findall(r"%\((\w+)\)s", spelled.sql), "value")
+
+
+def test_casts_are_not_taken_for_parameters() -> None:
+    [spelled] = POSTGRES.spell("get", ParameterStyle.DOLLAR)
+
+    assert spelled.order == ("id",)
+    assert "$1::uuid" in spelled.sql
+    assert "id::text" in spelled.sql
+
+
+@pytest.mark.parametrize(("package", "tables"), [("sqlite", "postroom_"), ("postgres", "postroom.")])
+def test_every_table_can_live_elsewhere(package: str, tables: str) -> None:
+    elsewhere = Queries(f"postroom.store.{package}", tables.replace("postroom", "mail"))
+
+    for name in elsewhere.names():
+        assert tables not in str(elsewhere.spell(name, ParameterStyle.NAMED))

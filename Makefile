@@ -7,7 +7,7 @@ VENV := .venv/bin
 PYTEST_WORKERS ?= 2
 ARGS ?=
 
-.PHONY: help demo test check format bench constraints clean
+.PHONY: help demo test storm check format bench screenshots constraints clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,7 +17,12 @@ demo: .venv/installed ## watch emails being committed, on SQLite, with nothing e
 
 test: .venv/installed-dev ## run all tests, on SQLite and a private PostgreSQL (ARGS="-k lease" for some)
 	scripts/set-up postgres
+	scripts/set-up chromium
 	$(VENV)/python -m tests.servers.postgres --run -- $(VENV)/python -m pytest -n $(PYTEST_WORKERS) $(ARGS)
+
+storm: .venv/installed-dev ## kill workers a thousand times and count every copy (ARGS="--kills 5000" for more)
+	scripts/set-up postgres
+	$(VENV)/python -m tests.worker.storm $(ARGS)
 
 check: .venv/installed-dev ## lint, formatting, types, and the direction of imports
 	$(VENV)/ruff check .
@@ -33,6 +38,10 @@ bench: .venv/installed-bench ## measure speed, raw figures and ratios (ARGS="--h
 	scripts/set-up postgres
 	scripts/set-up smtp-sink
 	$(VENV)/python -m bench $(ARGS)
+
+screenshots: .venv/installed-dev ## take pictures of every page; the best are kept in docs/images
+	scripts/set-up chromium
+	$(VENV)/python -m tests.browser.screenshots build/screenshots docs/images
 
 constraints: ## resolve all dependencies anew and pin them in constraints.txt
 	scripts/pin-constraints

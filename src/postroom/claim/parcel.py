@@ -26,14 +26,14 @@ class Parcel:
     attempted: Attempted
     envelope: Envelope
     deadline: float
-    """On the monotonic clock: when the lease ends, unless it is renewed."""
+    """For an inline send: when its time is over, on the monotonic clock."""
 
     @property
     def claim(self) -> Claim:
         return self.claimed.claim
 
 
-def pack(claimed: Claimed, *, deadline: float, inline: bool = False) -> Parcel:
+def pack(claimed: Claimed, *, deadline: float = 0.0, inline: bool = False) -> Parcel:
     """Make an email ready. Raises whatever composing raises: such an email is `invalid`."""
     letter = Letter.thaw(
         subject=claimed.subject,

@@ -22,7 +22,7 @@ from postroom.settle.takeover import settle_takeover
 from postroom.store import claims
 from postroom.store.contract import Claim, Claimed, Settlement
 from postroom.store.open import AsyncDatabase
-from postroom.store.plan import Plan
+from postroom.store.plan import Plan, ask
 from postroom.vocabulary import LeaseToken, OnDoubt
 
 BATCH = 200
@@ -86,6 +86,7 @@ class Recovery:
         if emails:
             reach("taken_over")
             yield from claims.settle(list(self._judged(emails)), keep_sent=keep_sent)
+            yield ask("tally", changes=[{"name": "taken_over", "change": len(emails)}])
         return len(emails)
 
     async def _late_truths(self, words: LastWords, *, keep_sent: bool) -> None:

@@ -7,10 +7,12 @@ and in the journal, and nothing new is claimed.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 
 from postroom.claim.failpoint import reach
 from postroom.claim.journal import Journal
+from postroom.claim.meter import UNMETERED, Meter
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.store import claims
@@ -34,6 +36,7 @@ class Settler:
         self._journal = journal
         self._keep_sent = keep_sent
         self._settled = settled
+        self.meter: Meter = UNMETERED
         self._waiting: list[Settlement] = []
         self._arrived = asyncio.Event()
         self._under_way = 0
@@ -82,8 +85,10 @@ class Settler:
         while True:
             try:
                 reach("before_settle")
+                asked = time.monotonic()
                 plan = claims.settle(group, keep_sent=self._keep_sent)
                 ours = await self._database.run(plan, atomic=not self._keep_sent)
+                self.meter.settled(len(ours), time.monotonic() - asked)
                 reach("after_settle")
                 return ours
             except StoreUnavailable as error:

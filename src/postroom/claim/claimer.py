@@ -1,0 +1,187 @@
+"""Keeps the buffer filled: with what the lanes can use soon, within the transport's rate, urgent things first."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+
+from postroom.claim.buffer import Buffer
+from postroom.claim.failpoint import reach
+from postroom.claim.holdings import Holdings
+from postroom.claim.lanes import Shares, shares
+from postroom.claim.meter import Meter
+from postroom.claim.minder import TransportMinder
+from postroom.claim.rate import parse_rate
+from postroom.claim.transports import reserve_rate, return_rate
+from postroom.claim.wakeup import WakeUp
+from postroom.errors import StoreUnavailable
+from postroom.logs import logger
+from postroom.send.smtp.pool import SmtpTransport
+from postroom.store import claims, questions
+from postroom.store.open import AsyncDatabase
+from postroom.vocabulary import Priority
+
+LOOK_AGAIN = 0.01
+"""Seconds between looks for urgent emails while the buffer is well filled."""
+AT_ONCE = 0.005
+"""Seconds to wait for what is due already, and was not to be had: another worker has it."""
+SHUT = 1.0
+"""Seconds between looks while the transport may not be used."""
+FIRST_PAUSE, LAST_PAUSE = 0.05, 1.0
+
+
+class Claimer:
+    """Claims emails into a buffer until stopped, or until there is nothing left to do."""
+
+    def __init__(
+        self,
+        database: AsyncDatabase,
+        transport: SmtpTransport,
+        *,
+        worker: str,
+        lease: timedelta,
+        most: int,
+        poll: timedelta,
+        buffer: Buffer,
+        holdings: Holdings,
+        minder: TransportMinder,
+        wake_up: WakeUp,
+        meter: Meter,
+    ) -> None:
+        """`most`: how many emails are claimed ahead; `poll`: how long to rest at most for want of a wake-up."""
+        self.ready: Callable[[], bool] = lambda: True
+        """Whether the rest of the worker can take more on."""
+        self.finished: Callable[[], bool] = lambda: False
+        """Whether the worker may stop once nothing is due."""
+        self.stopping = asyncio.Event()
+        self._database = database
+        self._transport = transport
+        self._worker = worker
+        self._lease = lease
+        self._most = most
+        self._poll = poll.total_seconds()
+        self._buffer = buffer
+        self._holdings = holdings
+        self._minder = minder
+        self._wake_up = wake_up
+        self._meter = meter
+        self._rate = parse_rate(transport.server.rate) if transport.server.rate else None
+        self._turn = 0
+        self._target = min(most, 2 * transport.connections)
+
+    async def until_stopped(self) -> None:
+        """Claim, rest, claim. While the database is away, try again a little later each time."""
+        pause = FIRST_PAUSE
+        while not self.stopping.is_set():
+            try:
+                await self._until_wanted()
+                claimed = await self._claim()
+                pause = FIRST_PAUSE
+                if not claimed and await self._rest():
+                    return
+            except StoreUnavailable as error:
+                logger.warning("claiming waits for the database", error=str(error))
+                await self._database.refresh()
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, LAST_PAUSE)
+
+    def stop(self) -> None:
+        self.stopping.set()
+        self._wake_up.woken.set()
+        self._buffer.low.set()
+
+    async def _until_wanted(self) -> None:
+        """Leave a buffer alone that is more than half full, but for a look at what is urgent when we are woken."""
+        self._buffer.mark = self._target // 2
+        if len(self._buffer) > self._buffer.mark:
+            await asyncio.sleep(LOOK_AGAIN)
+            await first_of(self._buffer.low.wait(), self._wake_up.woken.wait(), self.stopping.wait(), seconds=1.0)
+
+    async def _claim(self) -> int:
+        """Fill the buffer; how many emails were claimed."""
+        self._wake_up.woken.clear()
+        self._buffer.low.clear()
+        if not self._minder.may_send() or not self.ready():
+            return 0
+        wanted = await self._within_rate(self._wanted())
+        seats = sum(wanted.values())
+        if not seats:
+            return 0
+        self._turn += seats
+        claimed = await self._take(wanted)
+        if self._rate is not None and claimed < seats:
+            await self._database.run(return_rate(self._transport.name, seats - claimed, self._rate))
+        return claimed
+
+    def _wanted(self) -> Shares:
+        room = self._target - len(self._buffer)
+        if len(self._buffer) > self._buffer.mark:
+            # Well filled, it still takes what is urgent, within limits: that goes to the front.
+            return {Priority.URGENT: max(self._transport.connections + min(room, 0), 0)}
+        return shares(room, turn=self._turn)
+
+    async def _within_rate(self, wanted: Shares) -> Shares:
+        if self._rate is None:
+            return wanted
+        granted = await self._database.run(reserve_rate(self._transport.name, sum(wanted.values()), self._rate))
+        if not granted.granted:
+            await asyncio.sleep(min(granted.wait / 1_000_000, 1.0))
+        return shares(granted.granted, turn=self._turn)
+
+    async def _take(self, wanted: Shares) -> int:
+        asked, room = time.monotonic(), self._target - len(self._buffer)
+        plan = claims.claim(
+            worker=self._worker,
+            lease=self._lease,
+            urgent=wanted.get(Priority.URGENT, 0),
+            normal=wanted.get(Priority.NORMAL, 0),
+            bulk=wanted.get(Priority.BULK, 0),
+        )
+        emails = await self._database.run(plan, atomic=False)
+        self._meter.claimed(emails, time.monotonic() - asked)
+        if not emails:
+            return 0
+        reach("claimed")
+        self._holdings.add(emails, asked=asked)
+        if room > 0 and len(emails) >= room * 9 // 10 and self._buffer.idle_lanes:
+            self._target = min(self._most, self._target * 2)  # the lanes were hungry
+        self._buffer.add(emails)
+        return len(emails)
+
+    async def _rest(self) -> bool:
+        """Wait until there may be something to claim. True when the work is done and the worker may stop."""
+        if len(self._buffer) > self._buffer.mark:
+            return False
+        due = await self._database.run(questions.next_due(), writes=False, atomic=False)
+        if self.finished() and not self._something_due(due):
+            return True
+        await first_of(self._wake_up.woken.wait(), self.stopping.wait(), seconds=self._pause_until(due))
+        return False
+
+    def _pause_until(self, due: datetime | None) -> float:
+        wait = self._poll
+        if due is not None:
+            wait = min(wait, max((due - self._holdings.now()).total_seconds(), AT_ONCE))
+        if self._minder.may_send():
+            return wait
+        return SHUT if wait <= AT_ONCE else min(wait, SHUT)
+
+    def _something_due(self, due: datetime | None) -> bool:
+        """Whether there is anything this worker could do now; with the way out shut, there is not."""
+        if not self._minder.may_send():
+            reason = self._minder.breaker.reason
+            logger.warning("stopping although emails wait", transport=self._transport.name, reason=reason)
+            return False
+        return due is not None and due <= self._holdings.now()
+
+
+async def first_of(*waits: Awaitable[object], seconds: float | None = None) -> None:
+    """Wait for the first of several, or for so long."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()

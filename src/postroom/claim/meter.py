@@ -1,0 +1,34 @@
+"""What a worker tells about itself while it works, for whoever measures.
+
+`Meter` counts nothing: a worker that nobody measures pays a call that does nothing, a few times for each email. One
+that counts is made by `postroom.metrics.counting`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from postroom.send.contract import Report
+from postroom.settle.attempt import Outcome
+from postroom.store.contract import Claimed
+
+
+class Meter:
+    """Hears what a worker does. Called in the worker's event loop, so it must neither wait nor raise."""
+
+    __slots__ = ()
+
+    def claimed(self, emails: Sequence[Claimed], seconds: float) -> None:
+        """The database was asked for emails, took so long, and gave these."""
+
+    def attempted(self, outcome: Outcome, report: Report) -> None:
+        """An email was attempted, and this came of it."""
+
+    def settled(self, emails: int, seconds: float) -> None:
+        """What came of so many emails was committed; the database took so long."""
+
+    def took_over(self, emails: int) -> None:
+        """So many emails were taken over from workers that are gone."""
+
+
+UNMETERED = Meter()

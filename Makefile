@@ -12,7 +12,7 @@ ARGS ?=
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: .venv/installed ## watch emails being committed, on SQLite, with nothing else installed
+demo: .venv/installed ## everything in one process on SQLite: outage and recovery, admin app, dev inbox
 	$(VENV)/postroom demo
 
 test: .venv/installed-dev ## run all tests, on SQLite and a private PostgreSQL (ARGS="-k lease" for some)
@@ -52,7 +52,7 @@ clean: ## remove everything that these commands made
 
 # One environment, which grows with what is asked of it: each stamp tells that it holds at least those extras.
 .venv/installed: pyproject.toml constraints.txt
-	scripts/set-up venv ""
+	scripts/set-up venv web
 	@touch $@
 
 .venv/installed-dev: pyproject.toml constraints.txt

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from bench import bars, plot, report
-from bench.parts import distance, drain, enqueue, history, latency, memory, mime, peers, smtp
+from bench.parts import desk, distance, drain, enqueue, history, latency, memory, mime, peers, smtp
 from bench.readings import Contestant, Results, take_in_turns
 from bench.world import FULL, QUICK, ROOT, Scale, World
 
@@ -27,6 +27,7 @@ PARTS: dict[str, Callable[[World], list[Contestant]]] = {
     "distance": distance.contestants,
     "latency": latency.contestants,
     "memory": memory.contestants,
+    "desk": desk.contestants,
 }
 """In the order they are taken within a round."""
 

@@ -6,7 +6,7 @@ import statistics
 from dataclasses import dataclass
 
 from bench.draining import CPU
-from bench.parts import distance, drain, enqueue, history, latency, memory, mime
+from bench.parts import desk, distance, drain, enqueue, history, latency, memory, mime
 from bench.readings import Results
 
 FASTEST_PEER = "the fastest peer"
@@ -82,6 +82,8 @@ BARS = (
     Bar(what="commit to accepted, SQLite", ours=latency.median(latency.SQLITE), bar=30),
     Bar(what="worker's memory, backlog due", ours=memory.MEMORY, bar=150),
     Bar(what="urgent behind the backlog", ours=f"{memory.URGENT}, median", bar=200),
+    Bar(what="slowest call of the desk at p95, PostgreSQL", ours=desk.worst(desk.POSTGRES), bar=300),
+    Bar(what="slowest call of the desk at p95, SQLite", ours=desk.worst(desk.SQLITE), bar=300),
 )
 
 

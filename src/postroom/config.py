@@ -61,6 +61,8 @@ class Settings(BaseSettings):
     """The folder in which workers note what they are sending; a folder of its own for each outbox if not given."""
     key_retention: Duration = timedelta(days=90)
     """How long an idempotency key is remembered after its email is gone."""
+    secret: SecretStr | None = None
+    """The key of sign-in codes and forms; if not given, one is made and kept in the database."""
     max_recipients: int = 1_000
     max_bytes: int = 25_000_000
     max_key: int = 256

@@ -7,6 +7,8 @@
     ├── SchemaError               the database has no Postroom tables, or those of another version
     ├── EmailNotFound             no email with that id (also a LookupError)
     ├── NotApplicable             the email's present status does not allow the act
+    ├── NameTaken                 somebody has this name already
+    ├── PersonNotFound            nobody has this name (also a LookupError)
     └── StoreUnavailable          the database cannot be reached just now
 
 Each says what happened, to which email or field, and what to do next. None carries an address in its message
@@ -66,6 +68,22 @@ class NotApplicable(PostroomError):
         self.id = id
         self.status = status
         self.allowed = allowed
+
+
+class NameTaken(PostroomError):
+    """Somebody has this name already; nothing was changed."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} is there already; `postroom user password` changes the password")
+        self.name = name
+
+
+class PersonNotFound(PostroomError, LookupError):
+    """Nobody has this name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"nobody is called {name}; `postroom user list` shows who there is")
+        self.name = name
 
 
 class StoreUnavailable(PostroomError):

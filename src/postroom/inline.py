@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from postroom.claim.parcel import Parcel, left_in_doubt, pack, settlement
+from postroom.claim.telling import tell_attempt
 from postroom.errors import ConfigurationError, PostroomError, SchemaError
 from postroom.logs import logger
 from postroom.send.contract import FaultKind, Report
@@ -107,6 +108,7 @@ def attempt_inline(order: Order, *, stored: bool, keep_sent: bool) -> InlineCour
     if report.fault is not None and report.fault.kind is FaultKind.ABANDONED:
         return (yield from _fall_back(order, stored=stored, error="there was no time left to send it inline"))
     outcome = settle(parcel.attempted, report, now=datetime.now(UTC), jitter=random.random())
+    tell_attempt(order.id, outcome, report)
     concluded = settlement(parcel.claimed, outcome, doubt=left_in_doubt(report))
     result = Sending(
         id=order.id,

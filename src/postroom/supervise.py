@@ -46,9 +46,12 @@ class _Place:
             logger.error("worker process ended", exit_code=code, again_in_seconds=self._pause)
 
 
-def supervise(processes: int, command: list[str] | None = None) -> int:
-    """Run so many of this very command, without `--processes`, until told to stop or until all are done."""
-    places = [_Place(command or _same_command()) for _ in range(processes)]
+def supervise(processes: int, command: list[str] | None = None, *, metrics_port: int | None = None) -> int:
+    """Run so many of this very command, without `--processes`, until told to stop or until all are done.
+
+    With a port for metrics, each process has one of its own: the first this one, the next the one after it, and so on.
+    """
+    places = [_Place([*(command or _same_command()), *_own_port(metrics_port, number)]) for number in range(processes)]
     stopping = False
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -74,6 +77,11 @@ def _done(places: list[_Place], stopping: bool) -> bool:
     if stopping:
         return all(place.process is None for place in places)
     return all(place.finished for place in places)
+
+
+def _own_port(first: int | None, number: int) -> list[str]:
+    """Said once more at the end of the command, and what is said last holds. 0 is any free port, for everybody."""
+    return [] if first is None else ["--metrics-port", str(first + number if first else 0)]
 
 
 def _same_command() -> list[str]:

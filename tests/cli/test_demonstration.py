@@ -31,7 +31,7 @@ def test_the_demo_tells_its_story_and_every_command_it_recommends_works(
 
 
 def test_a_demo_that_was_rolled_back_leaves_no_trace(postroom: CommandLine, tmp_path: Path) -> None:
-    postroom("demo", "--directory", str(tmp_path))
+    postroom("demo", "--once", "--directory", str(tmp_path))
 
     answer = postroom("list", "--recipient", "charles@example.org", "--database", f"sqlite:///{tmp_path}/demo.db")
 
@@ -40,7 +40,7 @@ def test_a_demo_that_was_rolled_back_leaves_no_trace(postroom: CommandLine, tmp_
 
 
 def test_the_demo_can_be_played_again_in_the_same_folder(postroom: CommandLine, tmp_path: Path) -> None:
-    first, second = (postroom("demo", "--directory", str(tmp_path)) for _ in range(2))
+    first, second = (postroom("demo", "--once", "--directory", str(tmp_path)) for _ in range(2))
 
     assert (first.code, second.code) == (0, 0)
     assert "Nothing is lost" in second.out

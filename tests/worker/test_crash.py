@@ -28,6 +28,11 @@ def mixed(office: Office, *, resend: int = 16, hold: int = 8, text: str = "Good 
     return [office.enqueue(text=text, on_doubt="hold" if n in held else "resend")[0] for n in range(resend + hold)]
 
 
+def nth(place: str) -> str:
+    """The second email at places that each email comes to; the first time where many come together."""
+    return f"{place}:{2 if place in ('before_dot', 'reply_read', 'journalled') else 1}"
+
+
 def killed(process: WorkerProcess) -> bool:
     return process.wait(PATIENCE) == -signal.SIGKILL
 
@@ -37,7 +42,7 @@ def test_a_worker_killed_at_any_place_of_its_own_loses_nothing_and_doubles_nothi
     office: Office, place: str
 ) -> None:
     ids = mixed(office)
-    worker = office.start_worker(lease=SHORT, POSTROOM_FAILPOINT=f"{place}:{1 if place == 'claimed' else 2}")
+    worker = office.start_worker(lease=SHORT, POSTROOM_FAILPOINT=nth(place))
 
     assert killed(worker)
     office.finish()
@@ -111,7 +116,7 @@ def test_a_held_email_whose_dot_left_waits_for_a_person(office: Office) -> None:
 def test_without_the_journal_of_the_dead_what_cannot_be_known_is_in_doubt(office: Office, place: str) -> None:
     """The worker died with its disk, or on another machine: only the lease tells that it has gone."""
     ids = mixed(office, resend=6, hold=4)
-    worker = office.start_worker(lease=SHORT, POSTROOM_FAILPOINT=f"{place}:2")
+    worker = office.start_worker(lease=SHORT, POSTROOM_FAILPOINT=nth(place))
 
     assert killed(worker)
     shutil.rmtree(office.journals)

@@ -31,7 +31,7 @@ class TransportMinder:
         stopped: Callable[[], Coroutine[Any, Any, None]],
         changed: Callable[[], None],
     ) -> None:
-        """`soon` runs an errand, `stopped` is awaited when nothing may be sent any more, `changed` tells to look again."""
+        """`soon` runs an errand; `stopped` is awaited when nothing may be sent; `changed` tells to look again."""
         self.breaker = WELL
         self._database = database
         self._transport = transport

@@ -8,7 +8,20 @@ from typing import Annotated
 import typer
 
 from postroom import __version__
-from postroom.cli import acting, demonstration, doctor, pruning, reading, replaying, schema, sending, working
+from postroom.cli import (
+    acting,
+    demonstration,
+    doctor,
+    inbox,
+    people,
+    pruning,
+    reading,
+    replaying,
+    schema,
+    sending,
+    web,
+    working,
+)
 from postroom.cli.command import command
 from postroom.cli.desk import Desk
 
@@ -46,6 +59,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "migrate": schema.migrate,
     "doctor": doctor.doctor,
     "worker": working.worker,
+    "web": web.web,
+    "inbox": inbox.inbox,
     "send": sending.send,
     "list": reading.list_emails,
     "show": reading.show,
@@ -59,3 +74,5 @@ COMMANDS: dict[str, Callable[..., None]] = {
 
 for name, function in COMMANDS.items():
     app.command(name)(command(function))
+
+app.add_typer(people.app, name="user")

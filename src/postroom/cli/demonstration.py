@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shlex
 import shutil
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -26,7 +28,10 @@ from postroom.outbox import Outbox
 from postroom.store.contract import StoredEmail
 
 if TYPE_CHECKING:
-    from postroom.demo.story import Arrivals
+    from collections import Counter
+
+    from postroom.demo.story import Arrivals, MailServer
+    from postroom.inbox import DevInbox
 
 
 def demo(
@@ -34,35 +39,120 @@ def demo(
     directory: Annotated[
         Path | None, typer.Option(help="Where to keep the database; else a new temporary folder.", file_okay=False)
     ] = None,
-    once: Annotated[bool, typer.Option("--once", help="Play the story and leave.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Play the story and leave; serve nothing.")] = False,
+    port: Annotated[int, typer.Option(help="Of the admin app; 0 for any that is free.", min=0, max=65_535)] = 8090,
+    inbox_port: Annotated[int, typer.Option(help="Of the dev inbox's page; 0 likewise.", min=0, max=65_535)] = 8025,
 ) -> None:
-    """Watch emails survive an outage: SQLite, a worker and a mail server in one process, nothing to install."""
-    from postroom.demo.story import IMPATIENT, SENDER, Story  # no other command needs it
-    from postroom.embedded import WorkerThread
+    """Watch emails survive an outage: SQLite, worker, admin app and dev inbox in one process."""
+    desk.prepare(quiet=LogLevel.ERROR)  # the story itself says what goes wrong
+    url = f"sqlite:///{_folder(directory) / 'demo.db'}"
+    if once:
+        _play_once(desk, url)
+    else:
+        _serve(desk, url, port=port, inbox_port=inbox_port)
+
+
+def _play_once(desk: Desk, url: str) -> None:
     from postroom.testing import ScriptedSmtp
 
-    desk.prepare(quiet=LogLevel.ERROR)  # the story itself says what goes wrong
-    folder = _folder(directory)
-    url = f"sqlite:///{folder / 'demo.db'}"
     output = standard_output()
-    with (
-        ScriptedSmtp() as server,
-        Outbox(url, tables=desk.tables, smtp=server.url, sender=SENDER, policies={"impatient": IMPATIENT}) as outbox,
-    ):
-        outbox.migrate()
-        story = Story(outbox, server)
-        with WorkerThread(outbox.settings, grace="5s"):
-            for scene in (story.fair_weather(), story.outage()):
-                _tell(output, scene)
-            with _progress(output) as progress:
-                _tell(output, story.recovery(progress))
-        arrivals = story.arrivals()
-        emails = outbox.list(limit=20).emails
+    with ScriptedSmtp() as server, _outbox(desk, url, server.url) as outbox:
+        arrivals, emails = _play(output, outbox, server)
         _print_outbox(output, emails, Overview.of(outbox, conservation=True))
     _print_arrivals(output, arrivals)
     _print_next_steps(output, url, emails)
     if not arrivals.well:
         raise typer.Exit(ExitCode.NOT_DONE)
+
+
+def _serve(desk: Desk, url: str, *, port: int, inbox_port: int) -> None:
+    """Play the story, then leave everything on until somebody stops it."""
+    from postroom.demo.house import DeskThread, Guests, let_in
+    from postroom.demo.story import Story
+    from postroom.embedded import WorkerThread
+    from postroom.inbox import DevInbox
+
+    output = standard_output()
+    stopped = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stopped.set())
+    with DevInbox(port=inbox_port) as inbox, _outbox(desk, url, inbox.smtp_url) as outbox:
+        let_in(outbox)
+        with DeskThread(outbox.settings, port=port) as served:
+            _print_addresses(output, served.url, inbox.url)
+            arrivals, _emails = _play(output, outbox, _Switched(inbox))
+            _print_arrivals(output, arrivals)
+            with WorkerThread(outbox.settings, grace="5s"):
+                guests = Guests(Story(outbox, _Switched(inbox)))
+                guests.start()
+                _print_what_to_try(output)
+                output.file.flush()
+                stopped.wait()
+                guests.leave()
+
+
+class _Switched:
+    """The dev inbox as the story's mail server: its chaos switch takes it away and brings it back."""
+
+    def __init__(self, inbox: DevInbox) -> None:
+        self._inbox = inbox
+
+    def stop(self) -> None:
+        self._inbox.switch_on("refuse")
+
+    def start(self) -> None:
+        self._inbox.switch_off("refuse")
+
+    def copies_of_all(self) -> Counter[str]:
+        return self._inbox.copies_of_all()
+
+
+@contextmanager
+def _outbox(desk: Desk, url: str, smtp: str) -> Iterator[Outbox]:
+    from postroom.demo.story import IMPATIENT, SENDER
+
+    policies = {"impatient": IMPATIENT}
+    with Outbox(url, tables=desk.tables, smtp=smtp, sender=SENDER, policies=policies) as outbox:
+        outbox.migrate()
+        yield outbox
+
+
+def _play(output: Console, outbox: Outbox, server: MailServer) -> tuple[Arrivals, tuple[StoredEmail, ...]]:
+    from postroom.demo.story import Story
+    from postroom.embedded import WorkerThread
+
+    story = Story(outbox, server)
+    with WorkerThread(outbox.settings, grace="5s"):
+        for scene in (story.fair_weather(), story.outage()):
+            _tell(output, scene)
+        with _progress(output) as progress:
+            _tell(output, story.recovery(progress))
+    return story.arrivals(), outbox.list(limit=20).emails
+
+
+def _print_addresses(output: Console, desk_url: str, inbox_url: str) -> None:
+    from postroom.demo.house import KEEPER, PASSWORD
+
+    lines = {
+        "Admin app": desk_url,
+        "Sign in as": f"{KEEPER}, password «{PASSWORD}»; the code arrives in the dev inbox",
+        "Dev inbox": f"{inbox_url}/",
+    }
+    for name, value in lines.items():
+        output.print(Text(f"{name:<12} ", style="bold") + Text(value), soft_wrap=True)
+    output.print()
+
+
+def _print_what_to_try(output: Console) -> None:
+    output.print(Text("\nGuests go on writing. Try next\n", style="bold"))
+    for line in (
+        "sign in to the admin app, and read the code in the dev inbox",
+        "switch on trouble in the dev inbox (refuse, 4xx, 5xx, slow, drop) and watch the dashboard",
+        "open an email in the queue: why it waits, what happens next, what the server said",
+        "correct a dead one and replay it",
+    ):
+        output.print(Text(f"  • {line}"), soft_wrap=True)
+    output.print(Text("\nCtrl-C ends the demo."))
 
 
 def _tell(output: Console, scene: Iterator[str]) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from postroom.cli.logs import write_logs
-from postroom.cli.secrets import masked_url
+from postroom.cli.secrets import keep_secret, masked_url
 from postroom.config import Settings, load
 from postroom.errors import ConfigurationError, PostroomError, SchemaError, StoreUnavailable
 from postroom.outbox import Outbox
@@ -81,7 +81,7 @@ class Desk:
     def settings(self) -> Settings:
         """The settings in force."""
         with _settings_read():
-            return load(database=self.database, tables=self.tables)
+            return _hidden(load(database=self.database, tables=self.tables))
 
     @contextmanager
     def outbox(self, *, create: bool = False, **settings: Any) -> Iterator[Outbox]:
@@ -93,7 +93,16 @@ class Desk:
     def unopened(self, **settings: Any) -> Outbox:
         """The outbox before anything is connected."""
         with _settings_read():
-            return Outbox(self.database, tables=self.tables, **settings)
+            outbox = Outbox(self.database, tables=self.tables, **settings)
+        _hidden(outbox.settings)
+        return outbox
+
+
+def _hidden(settings: Settings) -> Settings:
+    """The settings, whose secrets no line of ours shows from now on."""
+    for secret in (settings.database, settings.smtp, settings.broker, settings.secret):
+        keep_secret(secret.get_secret_value() if secret else None)
+    return settings
 
 
 @contextmanager

@@ -1,13 +1,20 @@
-"""What is logged, as JSON lines on standard error: one object a line, with `event`, `level` and `timestamp`."""
+"""What is logged, as JSON lines on standard error: one object a line, with `event`, `level` and `timestamp`.
+
+Secrets are masked in everything that is written here: events, their fields, and the tracebacks of errors, also of those
+that nobody caught.
+"""
 
 from __future__ import annotations
 
 import logging
 import sys
+import threading
+import traceback
+from types import TracebackType
 
 import structlog
 
-from postroom.cli.secrets import masked
+from postroom.cli.secrets import masked, masked_value
 
 _LIBRARIES = ("psycopg.pool", "asyncio")
 """They speak of retries that the command reports by itself when they matter."""
@@ -25,6 +32,19 @@ def write_logs(level: str) -> None:
     root.setLevel(level.upper())
     for name in _LIBRARIES:
         logging.getLogger(name).setLevel(max(logging.ERROR, root.level))
+
+
+def mask_tracebacks() -> None:
+    """Errors that nobody catches are printed as Python prints them, without passwords: here and in threads."""
+    sys.excepthook = _print_masked
+    threading.excepthook = lambda ended: _print_masked(
+        ended.exc_type, ended.exc_value or ended.exc_type(), ended.exc_traceback
+    )
+
+
+def _print_masked(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if not issubclass(kind, SystemExit):
+        sys.stderr.write(masked("".join(traceback.format_exception(kind, error, trace))))
 
 
 def _formatter() -> structlog.stdlib.ProcessorFormatter:
@@ -45,4 +65,4 @@ def _formatter() -> structlog.stdlib.ProcessorFormatter:
 
 
 def _without_passwords(logger: object, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-    return {name: masked(value) if isinstance(value, str) else value for name, value in event.items()}
+    return {name: masked_value(value) for name, value in event.items()}

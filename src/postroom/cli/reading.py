@@ -25,6 +25,7 @@ from postroom.cli.tables import (
     recipients_table,
     status_text,
 )
+from postroom.cli.watching import interval_in_seconds, watch_standing
 from postroom.compose import Letter
 from postroom.errors import ConfigurationError
 from postroom.outbox import Outbox
@@ -85,10 +86,19 @@ def stats(
     check: Annotated[
         bool, typer.Option("--check", help="Count every row and check that nothing was lost; exit code 1 if it was.")
     ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Show it live, with workers and rates; q or Ctrl-C ends it.")
+    ] = False,
+    interval: Annotated[str, typer.Option(help="With --watch: how often to look.", metavar="TIME")] = "1s",
     json: Json = False,
 ) -> None:
     """Count emails by status; tell how the ways out are."""
+    if watch and check:
+        raise ConfigurationError("--watch and --check exclude each other; choose one")
     with desk.outbox() as outbox:
+        if watch:
+            watch_standing(outbox, seconds=interval_in_seconds(interval), json=json)
+            return
         overview = Overview.of(outbox, conservation=check)
     if json:
         print_json(overview.as_record())

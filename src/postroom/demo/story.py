@@ -7,15 +7,16 @@ has arrived exactly once.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Protocol
 
 from postroom.compose import Email, Invite
 from postroom.outbox import Outbox
 from postroom.settle.policy import RetryPolicy
 from postroom.store.contract import StoredEmail
-from postroom.testing import ScriptedSmtp
 
 SENDER = "Hill House <desk@hillhouse.example>"
 
@@ -41,10 +42,18 @@ class Arrivals:
         return not self.missing and not self.twice and self.arrived == self.enqueued
 
 
-class Story:
-    """The scenes, in order. `server` is the guests' mail server; a worker is expected to be at work."""
+class MailServer(Protocol):
+    """The guests' mail server: it can go away, come back, and say what it was given."""
 
-    def __init__(self, outbox: Outbox, server: ScriptedSmtp) -> None:
+    def stop(self) -> object: ...
+    def start(self) -> object: ...
+    def copies_of_all(self) -> Counter[str]: ...
+
+
+class Story:
+    """The scenes, in order. A worker is expected to be at work."""
+
+    def __init__(self, outbox: Outbox, server: MailServer) -> None:
         self.outbox = outbox
         self.server = server
         self._started = datetime.now(UTC)
@@ -117,6 +126,11 @@ class Story:
                 connection=connection,
             )
         return f"a booking for {guest} and its confirmation, with a calendar invite, were committed together"
+
+    def welcome(self, guest: str) -> str:
+        """An email sent while somebody waits, or kept if it cannot be."""
+        sending = self.outbox.send(_welcome(f"{guest.lower()}@example.org"), kind="welcome", policy="impatient")
+        return f"a welcome to {guest}: {_fate(sending.sent)}"
 
     def change_of_mind(self) -> str:
         """A booking that is rolled back takes its email along."""

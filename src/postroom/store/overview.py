@@ -53,9 +53,7 @@ class Placed:
 def clock() -> Plan[datetime]:
     """The time that due dates are compared with."""
     [[now]] = yield ask("clock")
-    instant = moment(now)
-    assert instant is not None
-    return instant
+    return _instant(now)
 
 
 def versions(id: EmailId) -> Plan[tuple[Version, ...]]:
@@ -112,6 +110,12 @@ def under_key(key: str) -> Plan[list[tuple[str, EmailId]]]:
     return [(workspace, EmailId(id)) for workspace, id in rows]
 
 
+def tallies_by_hour(since: datetime) -> Plan[list[tuple[datetime, str, int]]]:
+    """What happened, per hour: `enqueued`, `sent`, `retried`, `died`, `doubted`."""
+    rows = yield ask("tallies_by_hour", since=since)
+    return [(_instant(hour), name, int(total)) for hour, name, total in rows]
+
+
 def applied_migrations() -> Plan[dict[int, str]]:
     """The versions of the schema that were applied, each with the checksum of its text."""
     rows = yield ask("applied_migrations")
@@ -132,3 +136,9 @@ def edge(wanted: Filter, *, before: EmailId | None, window: int) -> Plan[EmailId
 
 def _list_or_null(workspaces: Sequence[str] | None) -> list[str] | None:
     return None if workspaces is None else list(workspaces)
+
+
+def _instant(value: Any) -> datetime:
+    instant = moment(value)
+    assert instant is not None
+    return instant

@@ -58,9 +58,11 @@ class Channel(asyncio.Protocol):
         if self._over and not self.buffer:
             raise EOFError
 
-    async def line(self) -> bytes:
-        """The next line with its end."""
+    async def line(self, limit: int | None = None) -> bytes:
+        """The next line with its end; `OverflowError` when it does not end within the limit."""
         while (end := self.buffer.find(b"\n") + 1) == 0:
+            if limit is not None and len(self.buffer) > limit:
+                raise OverflowError
             await self.read()
         line = bytes(self.buffer[:end])
         del self.buffer[:end]

@@ -13,10 +13,14 @@ from dataclasses import dataclass
 
 from postroom.send.script import At, Moment, Rule, Script
 from postroom.testing.channel import Channel
-from postroom.testing.record import ReceivedMessage, Record, message_id_of
+from postroom.testing.record import NotKept, ReceivedMessage, Record, message_id_of
 
 _PATH = re.compile(rb"(?:FROM|TO):\s*<([^>]*)>", re.IGNORECASE)
+_SIZE = re.compile(rb"\sSIZE=(\d{1,18})(?:\s|$)", re.IGNORECASE)
 _USUALLY = Rule(at="connect")
+_TOO_LARGE = "552 5.3.4 the message is too large"
+_LONGEST_COMMAND = 65_536
+"""Longer than any command may be; beyond it, somebody is only filling memory."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,6 +35,14 @@ class Behaviour:
     esmtp: bool
     script: Script
     record: Record
+    name: str = "scripted.example"
+    """What the server calls itself."""
+    any_password: bool = False
+    """Whether AUTH is offered without being needed, and every user and password is right."""
+    max_bytes: int | None = None
+    """The largest message that is taken; it should be what SIZE says."""
+    max_connections: int = 10_000
+    """Those beyond are reset at once."""
 
 
 class _Over(Exception):
@@ -55,9 +67,9 @@ class Dialogue:
             await self._answer("connect", None)
             if self._behaviour.implicit_tls:
                 await self._handshake()
-            await self._answer("greeting", "220 scripted.example ESMTP")
+            await self._answer("greeting", f"220 {self._behaviour.name} ESMTP")
             while True:
-                await self._command((await self._channel.line()).rstrip(b"\r\n"))
+                await self._command((await self._line(_LONGEST_COMMAND)).rstrip(b"\r\n"))
 
     def abort(self) -> None:
         """Close without ceremony."""
@@ -116,7 +128,7 @@ class Dialogue:
             case "AUTH":
                 await self._auth(argument)
             case "MAIL":
-                await self._mail(_path(argument))
+                await self._mail(_path(argument), _declared_size(argument))
             case "RCPT":
                 await self._rcpt(_path(argument))
             case "DATA":
@@ -141,15 +153,15 @@ class Dialogue:
     async def _hello(self, name: str) -> None:
         self._sender, self._recipients = None, []
         if name == "HELO":
-            await self._answer("ehlo", "250 scripted.example", name)
+            await self._answer("ehlo", f"250 {self._behaviour.name}", name)
             return
         if not self._behaviour.esmtp:
             await self._answer("ehlo", "502 5.5.1 EHLO is not known here", name)
             return
-        lines = ["scripted.example", *self._behaviour.extensions]
+        lines = [self._behaviour.name, *self._behaviour.extensions]
         if self._behaviour.tls is not None and not self._behaviour.implicit_tls and not self._secure:
             lines.append("STARTTLS")
-        if self._behaviour.users:
+        if self._behaviour.users or self._behaviour.any_password:
             lines.append("AUTH " + " ".join(self._behaviour.mechanisms))
         usual = "\r\n".join(f"250-{line}" for line in lines[:-1])
         await self._answer("ehlo", f"{usual}\r\n250 {lines[-1]}".lstrip(), name)
@@ -172,7 +184,8 @@ class Dialogue:
     async def _auth(self, argument: bytes) -> None:
         mechanism, _, initial = argument.partition(b" ")
         name = mechanism.upper().decode("ascii", "replace")
-        if not self._behaviour.users or name not in self._behaviour.mechanisms:
+        offered = self._behaviour.users or self._behaviour.any_password
+        if not offered or name not in self._behaviour.mechanisms:
             await self._answer("auth", "504 5.5.4 mechanism not offered", name)
             return
         good = await self._credentials_are_good(name, initial)
@@ -185,8 +198,11 @@ class Dialogue:
         users = self._behaviour.users
         if mechanism == "LOGIN":
             user = _decoded(initial) if initial else await self._challenge(b"VXNlcm5hbWU6")
-            return users.get(user) == await self._challenge(b"UGFzc3dvcmQ6")
+            password = await self._challenge(b"UGFzc3dvcmQ6")
+            return users.get(user) == password or self._behaviour.any_password
         answer = _decoded(initial) if initial else await self._challenge(b"")
+        if self._behaviour.any_password:
+            return True
         if mechanism == "PLAIN":
             _, user, password = [*answer.split("\0"), "", "", ""][:3]
             return bool(user) and users.get(user) == password
@@ -197,14 +213,16 @@ class Dialogue:
 
     async def _challenge(self, text: bytes) -> str:
         await self._channel.write(b"334 %b\r\n" % text)
-        return _decoded((await self._channel.line()).strip())
+        return _decoded((await self._line(_LONGEST_COMMAND)).strip())
 
-    async def _mail(self, sender: str) -> None:
+    async def _mail(self, sender: str, size: int) -> None:
         usual = "250 2.1.0 Ok"
         if not self._authenticated:
             usual = "530 5.7.0 authentication required"
         elif self._sender is not None:
             usual = "503 5.5.1 nested MAIL"
+        elif self._is_too_large(size):
+            usual = _TOO_LARGE
         if (await self._answer("mail", usual, sender))[:1] == "2":
             self._sender, self._recipients = sender, []
 
@@ -230,9 +248,30 @@ class Dialogue:
                 await self._channel.read()
             await self._perform(rule, None)
         lines: list[bytes] = []
-        while (line := await self._channel.line()) != b".\r\n":
-            lines.append(line[1:] if line.startswith(b".") else line)
-        await self._finish(b"".join(lines))
+        size = 0
+        while (line := await self._line(self._behaviour.max_bytes)) != b".\r\n":
+            size += len(line)
+            if self._is_too_large(size):
+                lines.clear()  # the rest is heard and not kept, so that the client hears why
+            else:
+                lines.append(line[1:] if line.startswith(b".") else line)
+        if self._is_too_large(size):
+            self._sender, self._recipients = None, []
+            await self._answer("dot", _TOO_LARGE)
+        else:
+            await self._finish(b"".join(lines))
+
+    def _is_too_large(self, size: int) -> bool:
+        return self._behaviour.max_bytes is not None and size > self._behaviour.max_bytes
+
+    async def _line(self, limit: int | None) -> bytes:
+        """The next line; a client that never ends its line is shown the door."""
+        try:
+            return await self._channel.line(limit)
+        except OverflowError:
+            await self._channel.write(b"500 5.5.2 line too long\r\n")
+            self._cut(reset=False)
+            raise
 
     async def _finish(self, data: bytes) -> None:
         """Record the message before anything is said, so that no cut can lose it."""
@@ -240,24 +279,32 @@ class Dialogue:
         moment = Moment(at="dot", argument=message_id, connection=self._number)
         rule = self._behaviour.script.rule_for(moment) or _USUALLY
         refused = _code(rule.reply)[:1] in ("4", "5")
-        self._behaviour.record.received(
-            ReceivedMessage(
-                sender=self._sender or "",
-                recipients=tuple(self._recipients),
-                data=data,
-                message_id=message_id,
-                accepted=not refused if rule.accept is None else rule.accept,
-                connection=self._number,
-                at=time.time(),
-            )
+        message = ReceivedMessage(
+            sender=self._sender or "",
+            recipients=tuple(self._recipients),
+            data=data,
+            message_id=message_id,
+            accepted=not refused if rule.accept is None else rule.accept,
+            connection=self._number,
+            at=time.time(),
         )
         self._sender, self._recipients = None, []
+        try:
+            self._behaviour.record.received(message)
+        except NotKept as error:
+            await self._channel.write(b"452 4.3.1 %b\r\n" % str(error).encode())
+            return
         await self._perform(rule, "250 2.0.0 Ok: queued")
 
 
 def _path(argument: bytes) -> str:
     found = _PATH.match(argument)
     return found[1].decode("utf-8", "replace") if found else ""
+
+
+def _declared_size(argument: bytes) -> int:
+    found = _SIZE.search(argument)
+    return int(found[1]) if found else 0
 
 
 def _code(reply: str | bytes | None) -> str:

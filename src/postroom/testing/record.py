@@ -30,6 +30,10 @@ class ReceivedMessage:
     """When, as `time.time()`."""
 
 
+class NotKept(Exception):
+    """The message could not be recorded; it says why, and the client is asked to try again later."""
+
+
 class Record:
     """All that a server has seen, in order. Written by the server's thread, read by the test's."""
 

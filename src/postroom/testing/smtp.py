@@ -13,7 +13,6 @@ all reach it at `server.url`.
 
 from __future__ import annotations
 
-import asyncio
 import ssl
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -21,8 +20,8 @@ from typing import Literal, Self
 
 from postroom.send.script import At, Moment, Rule, Script
 from postroom.testing.background import BackgroundLoop
-from postroom.testing.channel import Channel
-from postroom.testing.dialogue import Behaviour, Dialogue
+from postroom.testing.dialogue import Behaviour
+from postroom.testing.listener import Listener
 from postroom.testing.record import ReceivedMessage, Record
 
 EXTENSIONS = ("PIPELINING", "SIZE 26214400", "8BITMIME", "SMTPUTF8", "ENHANCEDSTATUSCODES")
@@ -57,11 +56,13 @@ class ScriptedSmtp:
             script=self._script,
             record=self._record,
         )
-        self._dialogues: dict[Dialogue, asyncio.Task[None]] = {}
+        self._listener = Listener(self._behaviour, port=port)
         self._background: BackgroundLoop | None = None
-        self._server: asyncio.Server | None = None
-        self.port = port
+
+    @property
+    def port(self) -> int:
         """Where it listens; chosen freely when started with port 0, and kept over `stop` and `start`."""
+        return self._listener.port
 
     @property
     def url(self) -> str:
@@ -171,12 +172,11 @@ class ScriptedSmtp:
             raise RuntimeError("the server is running already")
         self._background = BackgroundLoop("scripted-smtp")
         try:
-            self._server = self._background.run(self._listen())
+            self._background.run(self._listener.open())
         except BaseException:
             self._background.stop()
             self._background = None
             raise
-        self.port = self._server.sockets[0].getsockname()[1]
         return self
 
     def stop(self) -> None:
@@ -184,40 +184,16 @@ class ScriptedSmtp:
         background, self._background = self._background, None
         if background is None:
             return
-        background.run(self._close())
+        background.run(self._listener.close())
         background.stop()
 
     def cut_all(self) -> None:
         """Reset every open connection and go on listening."""
         if self._background is not None:
-            self._background.call(self._abort_all)
+            self._background.call(self._listener.abort_all)
 
     def __enter__(self) -> Self:
         return self.start()
 
     def __exit__(self, *exception: object) -> None:
         self.stop()
-
-    async def _listen(self) -> asyncio.Server:
-        loop = asyncio.get_running_loop()
-        return await loop.create_server(lambda: Channel(self._welcome), "127.0.0.1", self.port, backlog=1000)
-
-    async def _close(self) -> None:
-        if self._server is not None:
-            self._server.close()
-        self._abort_all()
-
-    def _abort_all(self) -> None:
-        for dialogue in list(self._dialogues):
-            dialogue.abort()
-
-    def _welcome(self, channel: Channel) -> None:
-        dialogue = Dialogue(self._behaviour, self._record.connected(), channel)
-        self._dialogues[dialogue] = asyncio.get_running_loop().create_task(self._converse(dialogue))
-
-    async def _converse(self, dialogue: Dialogue) -> None:
-        try:
-            await dialogue.run()
-        finally:
-            self._dialogues.pop(dialogue, None)
-            dialogue.abort()

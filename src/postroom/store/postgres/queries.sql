@@ -967,6 +967,14 @@ FROM workspaces w
 JOIN postroom.keys k ON k.workspace = w.workspace AND k.key = :key::text
 ORDER BY k.email_id DESC;
 
+-- What happened per hour: a day of minutes would be thousands of rows for one chart.
+-- name: tallies_by_hour
+SELECT date_trunc('hour', minute) AS hour, name, sum(change)::bigint
+FROM postroom.tallies
+WHERE minute >= :since::timestamptz AND change > 0
+GROUP BY hour, name
+ORDER BY hour, name;
+
 -- What was applied of the schema.
 -- name: applied_migrations
 SELECT version, checksum
@@ -1004,3 +1012,12 @@ FROM postroom.terms t
 WHERE term = :driving::text AND email_id < :before::uuid
 ORDER BY t.email_id DESC
 LIMIT 1 OFFSET :offset::bigint;
+
+-- Metrics.
+
+-- What has ever happened. Losses are left out, so that the sums only grow.
+-- name: totals
+SELECT name, sum(change)::bigint
+FROM postroom.tallies
+WHERE change > 0
+GROUP BY name;

@@ -3,7 +3,7 @@
 --   postroom_owner   owns the tables and applies migrations
 --   postroom_app     may enqueue, and see nothing of what others enqueued but who holds a key
 --   postroom_worker  may do what workers, the desk and housekeeping do; cannot change the schema
---   postroom_reader  may look, and touch nothing
+--   postroom_reader  may look, and touch nothing; sees no password, session, code or token
 
 DO $$
 DECLARE
@@ -44,3 +44,6 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA postroom TO postroo
 REVOKE INSERT, UPDATE, DELETE ON postroom.migrations FROM postroom_worker;
 
 GRANT SELECT ON ALL TABLES IN SCHEMA postroom TO postroom_reader;
+-- Not at what lets people in: a hash can be tried out, a key makes codes.
+REVOKE SELECT ON postroom.people, postroom.people_secrets, postroom.sessions, postroom.codes, postroom.tokens
+FROM postroom_reader;

@@ -900,6 +900,14 @@ FROM workspaces w
 CROSS JOIN postroom_keys k ON k.workspace = w.workspace AND k.key = :key
 ORDER BY k.email_id DESC;
 
+-- What happened per hour: a day of minutes would be thousands of rows for one chart.
+-- name: tallies_by_hour
+SELECT minute / 3600000000 * 3600000000 AS hour, name, sum(change)
+FROM postroom_tallies
+WHERE minute >= :since AND change > 0
+GROUP BY hour, name
+ORDER BY hour, name;
+
 -- What was applied of the schema.
 -- name: applied_migrations
 SELECT version, checksum
@@ -936,3 +944,12 @@ FROM postroom_terms
 WHERE term = :driving AND email_id < :before
 ORDER BY email_id DESC
 LIMIT 1 OFFSET :offset;
+
+-- Metrics.
+
+-- What has ever happened. Losses are left out, so that the sums only grow.
+-- name: totals
+SELECT name, sum(change)
+FROM postroom_tallies
+WHERE change > 0
+GROUP BY name;

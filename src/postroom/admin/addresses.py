@@ -1,0 +1,92 @@
+"""What a page shows, written in its address: every search, tab and page can be bookmarked, shared and gone back to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from urllib.parse import urlencode
+
+from postroom.desk.values import Search, Workspaces
+from postroom.vocabulary import Status
+
+LIMIT = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueAddress:
+    """The query of `/admin/email-queue`, as typed. Empty means: not narrowed."""
+
+    q: str = ""
+    status: str = ""
+    kind: str = ""
+    workspace: str = ""
+    tag: str = ""
+    recipient: str = ""
+    code: str = ""
+    cause: str = ""
+    since: str = ""
+    until: str = ""
+    before: str = ""
+
+    @classmethod
+    def read(cls, given: Mapping[str, object]) -> QueueAddress:
+        """From a query or a form. What cannot be meant (a status that is none) is left out."""
+        known = {each.name: str(given.get(each.name) or "").strip() for each in fields(cls)}
+        if known["status"] not in set(Status):
+            known["status"] = ""
+        if not known["code"].isdecimal():
+            known["code"] = ""
+        for name in ("since", "until"):
+            known[name] = known[name] if _moment(known[name]) else ""
+        return cls(**known)
+
+    def but(self, **changes: str) -> QueueAddress:
+        """The same with something else; always from the first page unless told otherwise."""
+        return replace(self, **{"before": "", **changes})
+
+    def parameters(self) -> dict[str, str]:
+        """What is not empty."""
+        return {each.name: value for each in fields(self) if (value := getattr(self, each.name))}
+
+    def path(self, root: str) -> str:
+        """The address itself."""
+        query = urlencode(self.parameters())
+        return f"{root}/admin/email-queue" + (f"?{query}" if query else "")
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether anything but the tab narrows it."""
+        return any(self.but(status="").parameters())
+
+    @property
+    def narrowed_in_detail(self) -> bool:
+        """Whether something narrows it that has no place in the search box or the tabs."""
+        return any(self.but(status="", q="").parameters())
+
+    def search(self, workspaces: Workspaces) -> Search:
+        """What the desk is asked, by somebody who may see these workspaces."""
+        return Search(
+            q=self.q,
+            status=Status(self.status) if self.status else None,
+            kind=self.kind or None,
+            workspace=self.workspace or None,
+            tag=self.tag or None,
+            recipient=self.recipient or None,
+            reply_code=int(self.code) if self.code else None,
+            cause=self.cause or None,
+            since=_moment(self.since),
+            until=_moment(self.until),
+            before=self.before or None,
+            limit=LIMIT,
+            workspaces=workspaces,
+        )
+
+
+def _moment(text: str) -> datetime | None:
+    """As a browser's date field writes it; without a zone it is UTC, as everywhere on these pages."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

@@ -1,0 +1,200 @@
+"""The JSON API over the desk: it checks what comes in, asks the desk, and owns no rules."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from pydantic import StringConstraints
+from starlette.convertors import Convertor, register_url_convertor
+
+from postroom.admin.errors import ApiError
+from postroom.admin.requests import (
+    ActOnFound,
+    ActOnThese,
+    EnqueueRequest,
+    ListRequest,
+    PauseRequest,
+    ReplayRequest,
+)
+from postroom.admin.security import needs
+from postroom.admin.shapes import (
+    ActResultShape,
+    BreakerShape,
+    DashboardShape,
+    ErrorShape,
+    PageShape,
+    ReceiptShape,
+    WholeEmailShape,
+)
+from postroom.desk import DeskService
+from postroom.outbox import AsyncOutbox
+from postroom.people.values import Person, Role
+
+_ERRORS = {
+    400: "The body cannot be read.",
+    401: "Nobody is signed in, or the token stands for nothing.",
+    403: "The person may not do this.",
+    404: "There is no such email or transport, or it may not be seen.",
+    409: "The email's present status does not allow it.",
+    422: "The request is not understood.",
+    503: "The database cannot be reached just now.",
+}
+
+_EVERYWHERE = (400, 401, 403, 422, 503)
+
+
+def _may_answer(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Errors that a route may answer, for the documentation."""
+    return {status: {"model": ErrorShape, "description": _ERRORS[status]} for status in (*_EVERYWHERE, *statuses)}
+
+
+class EmailIdConvertor(Convertor[str]):
+    """An id in a path. Anything else is no email's address, so `/outbox/retry` is the bulk act and nothing more."""
+
+    regex = "[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("email_id", EmailIdConvertor())
+
+router = APIRouter(prefix="/api", responses=_may_answer())
+
+Viewer = Annotated[Person, Depends(needs(Role.VIEWER))]
+Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
+Key = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[\x20-\x7e]+$")]
+
+
+def _desk(request: Request) -> DeskService:
+    desk: DeskService = request.app.state.desk
+    return desk
+
+
+def _outbox(request: Request) -> AsyncOutbox:
+    return _desk(request).outbox
+
+
+Desk = Annotated[DeskService, Depends(_desk)]
+
+
+@router.get("/admin/dashboard", tags=["dashboard"])
+async def dashboard(desk: Desk, person: Viewer) -> DashboardShape:
+    """The state of the house: one sentence, counts, charts, workers, transports, failures by cause."""
+    return DashboardShape.of(await desk.dashboard(workspaces=person.workspaces))
+
+
+@router.get("/admin/outbox", tags=["outbox"])
+async def list_emails(desk: Desk, person: Viewer, wanted: Annotated[ListRequest, Query()]) -> PageShape:
+    """Emails, newest first, page by page."""
+    before = None if wanted.before is None else str(wanted.before)
+    search = wanted.as_search(workspaces=person.workspaces, before=before, limit=wanted.limit)
+    return PageShape.of(await desk.find(search))
+
+
+@router.get("/admin/outbox/{id:email_id}", tags=["outbox"], responses=_may_answer(404))
+async def show_email(desk: Desk, person: Viewer, id: UUID) -> WholeEmailShape:
+    """One email with everything but its content: recipients, attempts, history, what happens next."""
+    return WholeEmailShape.of_view(await desk.email(str(id), workspaces=person.workspaces))
+
+
+@router.post("/admin/outbox/{id:email_id}/retry", tags=["outbox"], responses=_may_answer(404, 409))
+async def retry_email(desk: Desk, person: Operator, id: UUID) -> WholeEmailShape:
+    """Start a dead email over: attempts 0, the whole budget, due now; history kept."""
+    await desk.act_on_one("retry", str(id), by=person.name, workspaces=person.workspaces)
+    return await show_email(desk, person, id)
+
+
+@router.post("/admin/outbox/{id:email_id}/cancel", tags=["outbox"], responses=_may_answer(404, 409))
+async def cancel_email(desk: Desk, person: Operator, id: UUID) -> WholeEmailShape:
+    """Never send an email that has not left yet."""
+    await desk.act_on_one("cancel", str(id), by=person.name, workspaces=person.workspaces)
+    return await show_email(desk, person, id)
+
+
+@router.post("/admin/outbox/{id:email_id}/replay", tags=["outbox"], responses=_may_answer(404, 409))
+async def replay_email(desk: Desk, person: Operator, id: UUID, corrections: ReplayRequest) -> WholeEmailShape:
+    """Send a dead, doubtful or cancelled email again, corrected; key, Message-ID and history stay."""
+    given = corrections.model_dump(exclude_none=True)
+    await desk.replay(str(id), given, by=person.name, workspaces=person.workspaces)
+    return await show_email(desk, person, id)
+
+
+@router.delete("/admin/outbox/{id:email_id}", tags=["outbox"], status_code=204, responses=_may_answer(404, 409))
+async def dismiss_email(desk: Desk, person: Operator, id: UUID) -> None:
+    """Delete a dead email."""
+    await desk.act_on_one("dismiss", str(id), by=person.name, workspaces=person.workspaces)
+
+
+@router.post("/admin/outbox/retry", tags=["bulk"])
+async def retry_emails(desk: Desk, person: Operator, chosen: ActOnFound | ActOnThese) -> ActResultShape:
+    """Retry many emails; `dryRun` only counts them."""
+    return await _act(desk, person, "retry", chosen)
+
+
+@router.post("/admin/outbox/cancel", tags=["bulk"])
+async def cancel_emails(desk: Desk, person: Operator, chosen: ActOnFound | ActOnThese) -> ActResultShape:
+    """Cancel many emails; `dryRun` only counts them."""
+    return await _act(desk, person, "cancel", chosen)
+
+
+@router.post("/admin/outbox/dismiss", tags=["bulk"])
+async def dismiss_emails(desk: Desk, person: Operator, chosen: ActOnFound | ActOnThese) -> ActResultShape:
+    """Dismiss many emails; `dryRun` only counts them."""
+    return await _act(desk, person, "dismiss", chosen)
+
+
+async def _act(desk: DeskService, person: Person, act: str, chosen: ActOnFound | ActOnThese) -> ActResultShape:
+    if isinstance(chosen, ActOnThese):
+        ids = [str(id) for id in chosen.ids]
+        result = await desk.act(act, ids, by=person.name, dry_run=chosen.dry_run, workspaces=person.workspaces)
+    else:
+        search = chosen.filter.as_search(workspaces=person.workspaces)
+        result = await desk.act(act, search, by=person.name, dry_run=chosen.dry_run, workspaces=person.workspaces)
+    return ActResultShape.of(result)
+
+
+@router.post("/admin/transports/{name}/pause", tags=["transports"], responses=_may_answer(404))
+async def pause_transport(desk: Desk, person: Operator, name: str, why: PauseRequest) -> BreakerShape:
+    """Stop a transport until a person resumes it. Its emails wait and lose no attempt."""
+    breaker = await desk.pause_transport(name, why.reason, person.name, workspaces=person.workspaces)
+    return BreakerShape(name=name, state=breaker.state, reason=breaker.reason)
+
+
+@router.post("/admin/transports/{name}/resume", tags=["transports"], responses=_may_answer(404))
+async def resume_transport(desk: Desk, person: Operator, name: str) -> BreakerShape:
+    """Let a transport send again; the next attempt shows whether it is well."""
+    breaker = await desk.resume_transport(name, person.name, workspaces=person.workspaces)
+    return BreakerShape(name=name, state=breaker.state, reason=breaker.reason)
+
+
+@router.post(
+    "/emails",
+    tags=["emails"],
+    status_code=201,
+    responses={200: {"model": ReceiptShape, "description": "The key was there already; nothing was added."}},
+)
+async def enqueue(
+    outbox: Annotated[AsyncOutbox, Depends(_outbox)],
+    person: Operator,
+    response: Response,
+    email: EnqueueRequest,
+    idempotency_key: Annotated[Key | None, Header()] = None,
+) -> ReceiptShape:
+    """Put an email into the outbox. With an `Idempotency-Key`, doing it again adds nothing and says so."""
+    if person.workspaces is not None and email.workspace not in person.workspaces:
+        raise ApiError(
+            status=403,
+            code="not_allowed",
+            message="the email's workspace is not one of yours",
+            remedy="name one of your workspaces in `workspace`",
+        )
+    receipt = await outbox.enqueue(email.as_email(), key=idempotency_key, **email.wishes())
+    if receipt.duplicate:
+        response.status_code = 200
+    return ReceiptShape.of(receipt)

@@ -1,0 +1,66 @@
+"""The admin web app: API, pages and sign-in over one outbox, to be served by itself or mounted into another app."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from fastapi import Depends, FastAPI, Request
+from fastapi.staticfiles import StaticFiles
+
+from postroom import __version__
+from postroom.admin import api, errors, health, security
+from postroom.desk import DeskService
+from postroom.outbox import AsyncOutbox
+from postroom.people.values import Role
+
+PARTS = ("postroom.admin.signin", "postroom.admin.pages", "postroom.metrics.web")
+"""Modules with a `router` of their own; each is included if it is there."""
+
+STATIC = Path(__file__).parent / "static"
+
+
+def build(outbox: AsyncOutbox, *, dev: bool = False) -> FastAPI:
+    """The app. The outbox stays the caller's: it is used here, and closed by whoever opened it.
+
+    With `dev`, whoever sits at this machine is let in without signing in.
+    """
+    app = FastAPI(
+        title="Postroom",
+        version=__version__,
+        description="The operator's desk of a Postroom outbox.",
+        # The usual documentation pages load scripts from other hosts; the description is served below instead.
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        separate_input_output_schemas=False,
+    )
+    app.state.desk = DeskService(outbox)
+    errors.install(app)
+    security.install(app, outbox, outbox.settings, dev=dev)
+    app.include_router(health.router)
+    app.include_router(api.router)
+    app.add_api_route("/api/admin/openapi.json", _description, include_in_schema=False, dependencies=[_VIEWER])
+    for part in PARTS:
+        if _is_there(part):
+            app.include_router(import_module(part).router, include_in_schema=part == PARTS[-1])
+    if STATIC.is_dir():
+        app.mount("/admin/static", StaticFiles(directory=STATIC), name="static")
+    return app
+
+
+_VIEWER = Depends(security.needs(Role.VIEWER))
+
+
+async def _description(request: Request) -> dict[str, Any]:
+    """The API in OpenAPI's words."""
+    app: FastAPI = request.app
+    return app.openapi()
+
+
+def _is_there(module: str) -> bool:
+    """Whether a module exists; one that exists and is broken is an error, not an absence."""
+    package = module.rpartition(".")[0]
+    return find_spec(package) is not None and find_spec(module) is not None

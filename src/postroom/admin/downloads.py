@@ -1,0 +1,57 @@
+"""Files out of emails. They leave as downloads and are never shown as pages, whatever they claim to be."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi.responses import Response
+
+from postroom.admin.places import desk_of
+from postroom.admin.security import needs
+from postroom.compose import Letter
+from postroom.people.values import Person, Role
+
+router = APIRouter(include_in_schema=False)
+
+Viewer = Annotated[Person, Depends(needs(Role.VIEWER))]
+
+
+@router.get("/admin/email-queue/{id}/source")
+async def source(request: Request, person: Viewer, id: str, version: int | None = None) -> Response:
+    """The whole message as it travels."""
+    letter = await _letter(request, person, id, version)
+    return download(letter.as_bytes(), filename=f"{id}.eml")
+
+
+@router.get("/admin/email-queue/{id}/attachments/{number}")
+async def attachment(request: Request, person: Viewer, id: str, number: int, version: int | None = None) -> Response:
+    """One attachment, counted from 1."""
+    letter = await _letter(request, person, id, version)
+    if not 1 <= number <= len(letter.attachments):
+        raise HTTPException(404)
+    found = letter.attachments[number - 1]
+    return download(found.content, filename=found.filename)
+
+
+def download(content: bytes, *, filename: str) -> Response:
+    """Octets to be saved. The type tells nothing, nothing is guessed, and shown all the same it could do nothing."""
+    return Response(
+        content,
+        media_type="application/octet-stream",
+        headers={
+            "Content-Disposition": f"attachment; filename*=UTF-8''{quote(filename, safe='')}",
+            "X-Content-Type-Options": "nosniff",
+            "Content-Security-Policy": "default-src 'none'; sandbox",
+            "Cache-Control": "no-store",
+        },
+    )
+
+
+async def _letter(request: Request, person: Person, id: str, version: int | None) -> Letter:
+    """What may be shown; of a sensitive email there is nothing, as of one that is not there."""
+    letter = await desk_of(request).letter(id, version, workspaces=person.workspaces)
+    if letter is None:
+        raise HTTPException(404)
+    return letter

@@ -1,0 +1,165 @@
+"""Every error of the web app in one shape: `{"error": {"code": "…", "message": "…", "remedy": "…"}}`.
+
+What happened, under a name that programs can trust, and what to do next. Nothing that was sent to us is repeated, so
+an error can be shown and logged as it is. People who look at pages get the same words on a page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from http import HTTPStatus
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Match
+
+from postroom.admin.rendering import environment, render
+from postroom.desk import TransportNotFound, TransportShared
+from postroom.errors import (
+    ConfigurationError,
+    EmailNotFound,
+    InvalidEmail,
+    NotApplicable,
+    PostroomError,
+    SchemaError,
+    StoreUnavailable,
+)
+
+ERROR_PAGE = "error.html"
+
+_METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
+
+
+class ApiError(Exception):
+    """Something that the caller is told."""
+
+    def __init__(
+        self, *, status: int, code: str, message: str, remedy: str, headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.remedy = remedy
+        self.headers: Mapping[str, str] = headers or {}
+
+    def as_record(self) -> dict[str, dict[str, str]]:
+        return {"error": {"code": self.code, "message": self.message, "remedy": self.remedy}}
+
+
+def install(app: FastAPI) -> None:
+    """Give every error of this app the one shape."""
+    app.add_exception_handler(ApiError, _told)
+    app.add_exception_handler(PostroomError, _told)
+    app.add_exception_handler(RequestValidationError, _told)
+    app.add_exception_handler(HTTPException, _told)
+    app.add_exception_handler(Exception, _told)
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    told = api_error(error)
+    if told.status == 405:
+        told.headers = {"Allow": ", ".join(_methods_at(request))}
+    path = request.url.path.removeprefix(request.scope.get("root_path", ""))
+    if path.startswith("/admin") and _has_error_page():
+        return render(request, ERROR_PAGE, status=told.status, headers=told.headers, error=told)
+    return JSONResponse(told.as_record(), status_code=told.status, headers=dict(told.headers))
+
+
+@cache
+def _has_error_page() -> bool:
+    return ERROR_PAGE in environment().list_templates()
+
+
+def _methods_at(request: Request) -> list[str]:
+    """Every method that some route takes at this address; Starlette names those of the first one only."""
+    routes = request.app.routes
+    return [
+        method
+        for method in _METHODS
+        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
+    ]
+
+
+def api_error(error: Exception) -> ApiError:
+    """What an error means to whoever sent the request."""
+    match error:
+        case ApiError():
+            return error
+        case RequestValidationError():
+            return _invalid_request(error)
+        case HTTPException():
+            return _of_http(error)
+        case PostroomError():
+            return _of_postroom(error)
+        case _:
+            return ApiError(
+                status=500,
+                code="internal_error",
+                message="something went wrong here that should not",
+                remedy="try again; the log of the web process tells more",
+            )
+
+
+def _of_postroom(error: PostroomError) -> ApiError:
+    match error:
+        case EmailNotFound():
+            return _say(404, "email_not_found", error, "search for it, or look at a list without filters")
+        case TransportShared():
+            return _say(403, "not_allowed", error, "ask somebody who may see every workspace")
+        case TransportNotFound():
+            return _say(404, "transport_not_found", error, "take a name from the dashboard")
+        case NotApplicable():
+            return _say(409, "not_applicable", error, "load the email again and see what can be done to it now")
+        case InvalidEmail():
+            return ApiError(
+                status=422, code="invalid_email", message=f"{error.field}: {error.problem}", remedy=error.remedy
+            )
+        case StoreUnavailable():
+            return _away("store_unavailable", "the database cannot be reached just now", "try again in a moment")
+        case SchemaError():
+            return _away(
+                "schema_not_ready", "the database's tables are absent or of another version", "run `postroom migrate`"
+            )
+        case ConfigurationError():
+            return _say(422, "invalid_request", error, "change the request and send it again")
+        case _:
+            return _say(409, "not_done", error, "load the page again and see how things stand")
+
+
+def _away(code: str, message: str, remedy: str) -> ApiError:
+    """Without the words of the database, which may name hosts and users."""
+    return ApiError(status=503, code=code, message=message, remedy=remedy, headers={"Retry-After": "5"})
+
+
+def _say(status: int, code: str, error: Exception, remedy: str) -> ApiError:
+    return ApiError(status=status, code=code, message=str(error), remedy=remedy)
+
+
+def _of_http(error: HTTPException) -> ApiError:
+    known = {
+        404: ("not_found", "there is nothing at this address", "look at the list of routes in the documentation"),
+        405: ("method_not_allowed", "this address does not take that method", "use one that `Allow` names"),
+    }
+    phrase = HTTPStatus(error.status_code).phrase
+    usual = (phrase.lower().replace(" ", "_"), phrase.lower(), "change the request and send it again")
+    code, message, remedy = known.get(error.status_code, usual)
+    return ApiError(
+        status=error.status_code, code=code, message=message, remedy=remedy, headers=dict(error.headers or {})
+    )
+
+
+def _invalid_request(error: RequestValidationError) -> ApiError:
+    """The first thing that is wrong with a request, by its place in it."""
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return ApiError(
+        status=422,
+        code="invalid_request",
+        message=f"{place}: {first['msg']}",
+        remedy="change the request and send it again",
+    )

@@ -1,0 +1,168 @@
+"""What the buttons do: plain forms, each answered by a redirect to a page that tells what was done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi.responses import RedirectResponse, Response
+from starlette.datastructures import FormData
+
+from postroom.admin.addresses import QueueAddress
+from postroom.admin.contexts import ConfirmPage, ReplayPage
+from postroom.admin.corrections import changed, written
+from postroom.admin.letters import letter_view
+from postroom.admin.notices import with_notice
+from postroom.admin.places import desk_of, root_of
+from postroom.admin.rendering import render
+from postroom.admin.security import content_policy, needs, safe_next
+from postroom.desk.service import TransportNotFound
+from postroom.desk.values import ActResult, Search
+from postroom.errors import EmailNotFound, InvalidEmail, NotApplicable
+from postroom.people.values import Person, Role
+
+router = APIRouter(include_in_schema=False)
+
+Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
+
+ACTS = ("retry", "dismiss", "cancel")
+ALL = "-all"
+"""What the name of an act ends with when it is about everything that a search finds."""
+
+
+@router.post("/admin/email-queue/act")
+async def act(request: Request, person: Operator) -> Response:
+    """Act on the emails that were selected, or on all that a search finds; many are asked about first."""
+    form = await request.form()
+    name, on_all = _act_of(form)
+    back = safe_next(request, _text(form, "next"))
+    ids = tuple(str(id) for id in form.getlist("ids"))
+    if name not in ACTS or not (ids or on_all):
+        return _go(with_notice(back, "nothing"))
+    address = QueueAddress.read(form).but() if on_all else None
+    chosen: Sequence[str] | Search = address.search(person.workspaces) if address else ids
+    if not form.get("confirmed") and (on_all or (name == "dismiss" and len(ids) > 1)):
+        counted = await desk_of(request).act(name, chosen, by=person.name, dry_run=True, workspaces=person.workspaces)
+        return _ask(request, person, name, address, ids, counted, back)
+    result = await desk_of(request).act(name, chosen, by=person.name, workspaces=person.workspaces)
+    return _go(with_notice(back, name, count=result.done, left=result.skipped))
+
+
+@router.get("/admin/email-queue/{id}/replay")
+async def correct(request: Request, person: Operator, id: str) -> Response:
+    """The original, and beside it a form to correct it."""
+    return await _replay_page(request, person, id)
+
+
+@router.post("/admin/email-queue/{id}/replay")
+async def replay(request: Request, person: Operator, id: str) -> Response:
+    """Send it again with what was changed; key, Message-ID and history stay (B5)."""
+    desk, form = desk_of(request), await request.form()
+    try:
+        view = await desk.email(id, workspaces=person.workspaces)
+        letter = await desk.letter(id, workspaces=person.workspaces)
+        corrections = changed(form, written(view.email, letter))
+        await desk.replay(id, corrections, by=person.name, workspaces=person.workspaces)
+    except InvalidEmail as error:
+        return await _replay_page(request, person, id, form=form, problem=str(error))
+    except NotApplicable:
+        return _go(with_notice(_email_path(request, id), "changed"))
+    return _go(with_notice(_email_path(request, id), "replay"))
+
+
+@router.post("/admin/email-queue/{id}/{name}")
+async def act_on_one(request: Request, person: Operator, id: str, name: str) -> Response:
+    """Retry, dismiss or cancel one email."""
+    form = await request.form()
+    back = safe_next(request, _text(form, "next") or _email_path(request, id))
+    if name not in ACTS:
+        raise HTTPException(404)
+    try:
+        await desk_of(request).act_on_one(name, id, by=person.name, workspaces=person.workspaces)
+    except EmailNotFound:
+        return _go(with_notice(back, "unknown"))
+    except NotApplicable:
+        return _go(with_notice(back, "changed"))
+    return _go(with_notice(back, name))
+
+
+@router.post("/admin/transports/{name}")
+async def transport(request: Request, person: Operator, name: str) -> Response:
+    """Pause or resume a transport."""
+    form = await request.form()
+    which, home = _text(form, "name"), f"{root_of(request)}/admin"
+    desk = desk_of(request)
+    try:
+        if name == "pause":
+            await desk.pause_transport(which, _text(form, "reason") or "paused by a person", person.name)
+        elif name == "resume":
+            await desk.resume_transport(which, person.name)
+        else:
+            raise HTTPException(404)
+    except TransportNotFound:
+        return _go(with_notice(home, "no_transport"))
+    return _go(with_notice(home, name))
+
+
+def _ask(
+    request: Request,
+    person: Person,
+    name: str,
+    address: QueueAddress | None,
+    ids: tuple[str, ...],
+    counted: ActResult,
+    back: str,
+) -> Response:
+    page = ConfirmPage(
+        act=name,
+        address=address,
+        ids=ids,
+        count=counted.matched - counted.skipped,
+        capped=counted.capped,
+        next=back,
+    )
+    return render(request, "confirm.html", person=person, section="queue", page=page)
+
+
+async def _replay_page(
+    request: Request, person: Person, id: str, *, form: FormData | None = None, problem: str = ""
+) -> Response:
+    desk = desk_of(request)
+    view = await desk.email(id, workspaces=person.workspaces)
+    letter = await desk.letter(id, workspaces=person.workspaces)
+    if "replay" not in view.acts:
+        return _go(with_notice(_email_path(request, id), "changed"))
+    page = ReplayPage(
+        view=view,
+        letter=letter_view(letter) if letter is not None else None,
+        corrections=written(view.email, letter, form),
+        problem=problem,
+    )
+    return render(
+        request,
+        "replay.html",
+        status=422 if problem else 200,
+        headers={"Content-Security-Policy": content_policy(inline_styles=True)},
+        person=person,
+        section="queue",
+        page=page,
+    )
+
+
+def _act_of(form: FormData) -> tuple[str, bool]:
+    given = _text(form, "act")
+    return given.removesuffix(ALL), given.endswith(ALL)
+
+
+def _email_path(request: Request, id: str) -> str:
+    return f"{root_of(request)}/admin/email-queue/{id}"
+
+
+def _text(form: FormData, name: str) -> str:
+    value = form.get(name)
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _go(path: str) -> Response:
+    return RedirectResponse(path, status_code=303)

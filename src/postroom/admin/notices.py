@@ -1,0 +1,58 @@
+"""What was just done, told on the page that follows. The words are ours; the address carries a name and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from postroom.admin.wording import plural
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """A line at the top of a page."""
+
+    text: str
+    tone: str = "done"
+    """`done` or `problem`."""
+
+
+_WORDS: Mapping[str, Callable[[int], str]] = {
+    "retry": lambda count: f"{plural(count, 'email')} will be tried again now.",
+    "dismiss": lambda count: f"{plural(count, 'email')} dismissed.",
+    "cancel": lambda count: f"{plural(count, 'email')} cancelled.",
+    "replay": lambda count: "The email is on its way again, with your corrections.",
+    "pause": lambda count: "The transport is paused. Emails wait until somebody resumes it.",
+    "resume": lambda count: "The transport is resumed.",
+}
+_PROBLEMS: Mapping[str, str] = {
+    "nothing": "Nothing was selected, so nothing was done.",
+    "no_transport": "No transport has that name.",
+    "unknown": "That email is not here: it was dismissed, pruned, or never committed.",
+    "changed": "Nothing was done: the email's status has changed meanwhile and no longer allows it.",
+}
+
+
+def with_notice(path: str, name: str, *, count: int = 1, left: int = 0) -> str:
+    """The address of a page that will tell it."""
+    numbers = {"count": count} | ({"left": left} if left else {})
+    return path + ("&" if "?" in path else "?") + urlencode({"notice": name} | numbers)
+
+
+def read_notice(given: Mapping[str, str]) -> Notice | None:
+    """What the address asks to be told, if it is one of ours."""
+    name = given.get("notice", "")
+    if name in _PROBLEMS:
+        return Notice(text=_PROBLEMS[name], tone="problem")
+    if name not in _WORDS:
+        return None
+    count, left = _number(given.get("count", "1")), _number(given.get("left", "0"))
+    text = _WORDS[name](count)
+    if left:
+        text += f" {plural(left, 'email')} left as before: their status does not allow it."
+    return Notice(text=text, tone="done" if count else "problem")
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 12 else 0

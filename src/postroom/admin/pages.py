@@ -1,0 +1,113 @@
+"""The pages to read: the state of the house, the email queue, one email. They ask the desk and own no rules."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse
+
+from postroom.admin import downloads, forms
+from postroom.admin.addresses import QueueAddress
+from postroom.admin.charts import Chart, chart
+from postroom.admin.contexts import EmailPage, OverviewPage, QueuePage, Tab
+from postroom.admin.letters import LetterView, letter_view
+from postroom.admin.notices import read_notice
+from postroom.admin.places import desk_of, may_act
+from postroom.admin.rendering import render
+from postroom.admin.security import content_policy, needs
+from postroom.desk.values import Dashboard
+from postroom.errors import EmailNotFound
+from postroom.people.values import Person, Role
+from postroom.vocabulary import Status
+
+router = APIRouter(include_in_schema=False)
+
+Viewer = Annotated[Person, Depends(needs(Role.VIEWER))]
+
+
+@router.get("/admin")
+async def overview(request: Request, person: Viewer) -> HTMLResponse:
+    """What is stuck, why, and what to press."""
+    dashboard = await desk_of(request).dashboard(workspaces=person.workspaces)
+    page = OverviewPage(dashboard=dashboard, charts=_charts(dashboard))
+    return _page(request, person, "overview.html", section="overview", page=page)
+
+
+@router.get("/admin/email-queue")
+async def queue(request: Request, person: Viewer) -> HTMLResponse:
+    """Emails by status and search, newest first."""
+    address = QueueAddress.read(request.query_params)
+    desk = desk_of(request)
+    try:
+        found = await desk.find(address.search(person.workspaces))
+    except EmailNotFound:  # a page to go on from that is none
+        address = address.but()
+        found = await desk.find(address.search(person.workspaces))
+    tabs = _tabs(await desk.dashboard(workspaces=person.workspaces))
+    page = QueuePage(address=address, found=found, tabs=tabs)
+    return _page(request, person, "queue.html", section="queue", page=page)
+
+
+@router.get("/admin/email-queue/{id}")
+async def email(request: Request, person: Viewer, id: str) -> HTMLResponse:
+    """One email: why it is not sent yet, what happens next, what was said, what it says, who did what."""
+    desk = desk_of(request)
+    view = await desk.email(id, workspaces=person.workspaces)
+    version = _version(request, newest=view.email.version)
+    letter = await desk.letter(id, version, workspaces=person.workspaces)
+    seen = letter_view(letter) if letter is not None else None
+    shown = _shown(request, seen)
+    images = request.query_params.get("images") == "1"
+    page = EmailPage(view=view, letter=seen, shown=shown, version=version, remote_images=images)
+    policy = content_policy(inline_styles=shown == "html", remote_images=images and shown == "html")
+    return _page(request, person, "email.html", section="queue", page=page, headers={"Content-Security-Policy": policy})
+
+
+def _page(request: Request, person: Person, template: str, **context: Any) -> HTMLResponse:
+    notice = read_notice(request.query_params)
+    return render(request, template, person=person, may_act=may_act(person), notice=notice, **context)
+
+
+def _charts(dashboard: Dashboard) -> tuple[Chart, ...]:
+    if dashboard.last_hour is None or dashboard.last_day is None:
+        return ()
+    return (
+        chart("hour", "The last hour", "a minute", dashboard.last_hour),
+        chart("day", "The last day", "an hour", dashboard.last_day),
+    )
+
+
+def _tabs(dashboard: Dashboard) -> tuple[Tab, ...]:
+    """Every status but `queued` and `cancelled`, which have a tab only when there is something in it."""
+    rare = (Status.QUEUED, Status.CANCELLED)
+    everything = Tab(status="", label="All", count=None, capped=False)
+    return (
+        everything,
+        *(
+            Tab(
+                status=status,
+                label=status.replace("_", " ").capitalize(),
+                count=dashboard.counts.get(status, 0),
+                capped=dashboard.counts_capped.get(status, False),
+            )
+            for status in Status
+            if status not in rare or dashboard.counts.get(status, 0)
+        ),
+    )
+
+
+def _version(request: Request, *, newest: int) -> int:
+    wanted = request.query_params.get("version", "")
+    return min(max(int(wanted), 1), newest) if wanted.isascii() and wanted.isdecimal() and len(wanted) < 6 else newest
+
+
+def _shown(request: Request, letter: LetterView | None) -> str:
+    if letter is None:
+        return ""
+    wanted = request.query_params.get("view", "")
+    return wanted if wanted in letter.views else letter.views[0]
+
+
+router.include_router(forms.router)
+router.include_router(downloads.router)

@@ -1,0 +1,25 @@
+"""What pages and forms share: where the desk is, where the app is, and who may act."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from fastapi import Request
+
+from postroom.desk.service import DeskService
+from postroom.people.values import Person, Role
+
+
+def desk_of(request: Request) -> DeskService:
+    """The service behind this app."""
+    return cast("DeskService", request.app.state.desk)
+
+
+def may_act(person: Person) -> bool:
+    """Whether buttons are shown; the routes behind them ask again."""
+    return person.role.may(Role.OPERATOR)
+
+
+def root_of(request: Request) -> str:
+    """Where this app is mounted."""
+    return str(request.scope.get("root_path", "")).rstrip("/")

@@ -1,0 +1,215 @@
+"""What the API takes: query parameters and bodies, checked before anything is done."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Any, Self
+from uuid import UUID
+
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    Base64Bytes,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StringConstraints,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+
+from postroom.compose import Attachment, Email
+from postroom.desk.values import Search, Workspaces
+from postroom.intake import Wishes
+from postroom.vocabulary import OnDoubt, Status
+
+_LONGEST = 200
+_DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]")
+_FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
+
+Line = Annotated[str, StringConstraints(min_length=1, max_length=_LONGEST, pattern=r"^[^\x00-\x1f\x7f]+$")]
+"""One line of text without control characters, which no database would take."""
+
+
+def _within_reach(at: datetime) -> datetime:
+    """An instant that every database can compare; before the first and after the last nothing happens."""
+    if at.replace(tzinfo=UTC) >= _LAST:
+        return _LAST
+    return max(at, _FIRST)
+
+
+def _as_described(value: Any) -> Any:
+    """Only what the description calls a date-time: a bare number would otherwise be seconds since 1970."""
+    if not isinstance(value, str) or not _DATE_TIME.match(value):
+        raise ValueError("an instant reads like 2026-05-17T09:30:00Z")
+    return value
+
+
+Instant = Annotated[AwareDatetime, BeforeValidator(_as_described), AfterValidator(_within_reach)]
+
+
+class Request(BaseModel):
+    """Unknown names are refused: a misspelt filter would otherwise mean «all»."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
+
+
+class FilterRequest(Request):
+    """Which emails. Several fields narrow together; `q` is free text, recognised by its shape."""
+
+    q: Line | None = None
+    status: Status | None = None
+    kind: Line | None = None
+    workspace: Annotated[str, StringConstraints(max_length=_LONGEST, pattern=r"^[^\x00-\x1f\x7f]*$")] | None = None
+    tag: Line | None = None
+    recipient: Line | None = None
+    reply_code: Annotated[int, Field(ge=200, le=599)] | None = None
+    cause: Line | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+
+    def as_search(self, *, workspaces: Workspaces, **paging: Any) -> Search:
+        given = {name: value for name, value in self.model_dump().items() if value is not None}
+        given.pop("before", None)
+        given.pop("limit", None)
+        return Search(**given, workspaces=workspaces, **paging)
+
+
+class ListRequest(FilterRequest):
+    """Which page of which emails."""
+
+    before: UUID | None = None
+    """The `next` of the page before."""
+    limit: Annotated[int, Field(ge=1, le=200)] = 50
+
+
+def _a_number(value: Any) -> Any:
+    """In a body a number is a number; in a query everything is text."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise ValueError("a reply code is a number")
+    return value
+
+
+def _something_is_given(schema: dict[str, Any]) -> None:
+    """At least one field, and none of them null: what is not meant is left out."""
+    schema["minProperties"] = 1
+    for field in schema["properties"].values():
+        [given] = [each for each in field.pop("anyOf") if each != {"type": "null"}]
+        field.pop("default")
+        field |= given
+
+
+class SomeFilter(FilterRequest):
+    """A filter that narrows."""
+
+    model_config = ConfigDict(json_schema_extra=_something_is_given)
+
+    reply_code: Annotated[int, Field(ge=200, le=599), BeforeValidator(_a_number)] | None = None
+
+    @model_validator(mode="after")
+    def _narrows(self) -> Self:
+        given = [getattr(self, name) for name in self.model_fields_set]
+        if not given or None in given:
+            raise ValueError("name at least one field, such as status, and leave out what does not narrow")
+        return self
+
+
+class ActOnFound(Request):
+    """All emails that match and that the act applies to; `dryRun` only counts them."""
+
+    filter: SomeFilter
+    dry_run: StrictBool = False
+
+
+class ActOnThese(Request):
+    """The emails of these ids that the act applies to."""
+
+    ids: Annotated[list[UUID], Field(min_length=1, max_length=1_000)]
+    dry_run: StrictBool = False
+
+
+Addresses = Annotated[list[str], Field(max_length=1_000)] | str
+
+
+class ReplayRequest(Request):
+    """What to correct; what is not given stays as it was."""
+
+    to: Addresses | None = None
+    cc: Addresses | None = None
+    bcc: Addresses | None = None
+    subject: str | None = None
+    text: str | None = None
+    html: str | None = None
+
+
+class PauseRequest(Request):
+    """Why a transport is to stop."""
+
+    reason: Line = "paused at the desk"
+
+
+class AttachmentRequest(Request):
+    """A file: its content in Base64."""
+
+    filename: str
+    content: Base64Bytes
+    content_type: str | None = None
+    content_id: str | None = None
+
+
+class EnqueueRequest(Request):
+    """An email to be sent, and how."""
+
+    to: Addresses | None = None
+    cc: Addresses | None = None
+    bcc: Addresses | None = None
+    reply_to: Addresses | None = None
+    sender: str | None = None
+    subject: str = ""
+    text: str | None = None
+    html: str | None = None
+    headers: dict[str, str] = {}
+    tags: list[str] = []
+    attachments: list[AttachmentRequest] = []
+    kind: str = ""
+    workspace: str = ""
+    priority: Annotated[str, Field(json_schema_extra={"enum": ["urgent", "normal", "bulk"]})] = "normal"
+    policy: str | None = None
+    not_before: Instant | None = None
+    expires_at: Instant | None = None
+    sensitive: StrictBool = False
+    on_doubt: OnDoubt = OnDoubt.RESEND
+
+    def as_email(self) -> Email:
+        """The email, checked as every email is."""
+        return Email(
+            to=self.to,
+            cc=self.cc,
+            bcc=self.bcc,
+            reply_to=self.reply_to,
+            sender=self.sender,
+            subject=self.subject,
+            text=self.text,
+            html=self.html,
+            headers=self.headers,
+            tags=self.tags,
+            attachments=[
+                Attachment(each.filename, each.content, each.content_type, each.content_id) for each in self.attachments
+            ],
+        )
+
+    def wishes(self) -> Wishes:
+        """What is asked for beside the content."""
+        return Wishes(
+            policy=self.policy,
+            priority=self.priority,
+            not_before=self.not_before,
+            expires_at=self.expires_at,
+            kind=self.kind,
+            workspace=self.workspace,
+            sensitive=self.sensitive,
+            on_doubt=self.on_doubt,
+        )

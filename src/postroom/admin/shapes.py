@@ -1,0 +1,325 @@
+"""What the API answers: the desk's values as JSON, in camelCase. Instants are ISO 8601 in UTC."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+from postroom.claim.breaker import BreakerState
+from postroom.desk.values import (
+    ActResult,
+    AttemptView,
+    Dashboard,
+    EmailView,
+    FailureGroup,
+    FoundPage,
+    Series,
+    TransportView,
+    WorkerView,
+)
+from postroom.store.contract import Receipt, StoredEmail
+from postroom.vocabulary import DeadReason, OnDoubt, Status
+
+
+class Shape(BaseModel):
+    """Names in Python's way here, in JSON's way outside."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="ignore", frozen=True)
+
+
+class ErrorBody(Shape):
+    """What went wrong, under a name that programs can trust, and what to do next."""
+
+    code: str
+    message: str
+    remedy: str
+
+
+class ErrorShape(Shape):
+    """Every error."""
+
+    error: ErrorBody
+
+
+class RecipientShape(Shape):
+    address: str
+    status: str
+    code: int | None = None
+    text: str | None = None
+
+
+class EmailShape(Shape):
+    """One email, without its content and its history."""
+
+    id: str
+    status: Status
+    priority: str
+    kind: str
+    workspace: str
+    key: str | None
+    subject: str
+    message_id: str
+    recipients: list[RecipientShape]
+    attempts: int
+    max_attempts: int
+    next_attempt_at: datetime | None
+    last_error: str | None
+    dead_reason: DeadReason | None
+    reply_code: int | None
+    policy: str
+    on_doubt: OnDoubt
+    sensitive: bool
+    tags: list[str]
+    size: int
+    version: int
+    doubts: int
+    takeovers: int
+    worker: str | None
+    leased_until: datetime | None
+    created_at: datetime
+    expires_at: datetime | None
+    last_attempt_at: datetime | None
+    last_queued_at: datetime | None
+    sent_at: datetime | None
+    finished_at: datetime | None
+
+    @classmethod
+    def of(cls, email: StoredEmail) -> EmailShape:
+        return cls(**_fields_of(email))
+
+
+class PageShape(Shape):
+    """Some emails, newest first. With `next`, older ones remain, also when this page holds few or none."""
+
+    emails: list[EmailShape]
+    next: str | None
+    understood: str | None
+    looked_back_to: datetime | None
+
+    @classmethod
+    def of(cls, page: FoundPage) -> PageShape:
+        return cls(
+            emails=[EmailShape.of(email) for email in page.emails],
+            next=page.next,
+            understood=page.understood,
+            looked_back_to=page.looked_back_to,
+        )
+
+
+class AttemptShape(Shape):
+    """One attempt: how far it came, what was said, and how long each step took."""
+
+    number: int
+    at: datetime
+    outcome: str
+    phase: str | None
+    code: int | None
+    enhanced: str | None
+    text: str | None
+    fault: str | None
+    about: str | None
+    counted: bool
+    inline: bool
+    possible_second_copy: bool
+    recipients: dict[str, int]
+    milliseconds: dict[str, float]
+
+    @classmethod
+    def of(cls, attempt: AttemptView) -> AttemptShape:
+        return cls(**asdict(attempt))
+
+
+class HistoryShape(Shape):
+    """One line of an email's story: who did what when."""
+
+    at: datetime
+    what: str
+    attempt: int
+    actor: str | None
+    detail: dict[str, Any]
+
+
+class VersionShape(Shape):
+    number: int
+    subject: str
+    recipients: list[str]
+    size: int
+
+
+class WholeEmailShape(EmailShape):
+    """One email with everything but its content."""
+
+    sentence: str
+    acts: list[str]
+    conversations: list[AttemptShape]
+    history: list[HistoryShape]
+    versions: list[VersionShape]
+
+    @classmethod
+    def of_view(cls, view: EmailView) -> WholeEmailShape:
+        return cls(
+            **_fields_of(view.email),
+            sentence=view.sentence,
+            acts=list(view.acts),
+            conversations=[AttemptShape.of(attempt) for attempt in view.attempts],
+            history=[HistoryShape(**asdict(entry)) for entry in view.email.history],
+            versions=[VersionShape(**asdict(version)) for version in view.versions],
+        )
+
+
+class PointShape(Shape):
+    at: datetime
+    enqueued: int
+    sent: int
+    retried: int
+    died: int
+
+
+class SeriesShape(Shape):
+    """A chart: one point for every step, oldest first."""
+
+    step_seconds: int
+    points: list[PointShape]
+
+    @classmethod
+    def of(cls, series: Series | None) -> SeriesShape | None:
+        if series is None:
+            return None
+        points = [PointShape(**asdict(point)) for point in series.points]
+        return cls(step_seconds=int(series.step.total_seconds()), points=points)
+
+
+class WorkerShape(Shape):
+    name: str
+    host: str
+    version: str
+    started_at: datetime
+    seen_at: datetime
+    in_flight: int
+    rate: float
+    alive: bool
+
+    @classmethod
+    def of(cls, worker: WorkerView) -> WorkerShape:
+        return cls(**asdict(worker.seen), alive=worker.alive)
+
+
+class TransportShape(Shape):
+    name: str
+    state: BreakerState
+    reason: str
+    since: datetime | None
+    next_probe_at: datetime | None
+    held: bool
+
+    @classmethod
+    def of(cls, transport: TransportView) -> TransportShape:
+        return cls(**asdict(transport))
+
+
+class FailureShape(Shape):
+    """Dead emails that failed alike. `cause` is a filter of lists and bulk acts."""
+
+    cause: str
+    reason: DeadReason
+    reply_code: int | None
+    words: str
+    count: int
+    newest: str
+
+    @classmethod
+    def of(cls, group: FailureGroup) -> FailureShape:
+        return cls(**asdict(group))
+
+
+class DashboardShape(Shape):
+    """The state of the house. Charts are null for those who may not see every workspace."""
+
+    at: datetime
+    sentence: str
+    tone: str
+    pending_email_count: int
+    failed_email_count: int
+    in_doubt_count: int
+    counts: dict[str, int]
+    counts_capped: dict[str, bool]
+    oldest_due_at: datetime | None
+    oldest_due_seconds: float | None
+    last_hour: SeriesShape | None
+    last_day: SeriesShape | None
+    workers: list[WorkerShape]
+    transports: list[TransportShape]
+    failures: list[FailureShape]
+    failures_capped: bool
+
+    @classmethod
+    def of(cls, dashboard: Dashboard) -> DashboardShape:
+        age = dashboard.oldest_due_age
+        return cls(
+            at=dashboard.at,
+            sentence=dashboard.sentence,
+            tone=dashboard.tone,
+            pending_email_count=dashboard.pending_email_count,
+            failed_email_count=dashboard.failed_email_count,
+            in_doubt_count=dashboard.in_doubt,
+            counts=dict(dashboard.counts),
+            counts_capped=dict(dashboard.counts_capped),
+            oldest_due_at=dashboard.oldest_due,
+            oldest_due_seconds=None if age is None else age.total_seconds(),
+            last_hour=SeriesShape.of(dashboard.last_hour),
+            last_day=SeriesShape.of(dashboard.last_day),
+            workers=[WorkerShape.of(worker) for worker in dashboard.workers],
+            transports=[TransportShape.of(transport) for transport in dashboard.transports],
+            failures=[FailureShape.of(group) for group in dashboard.failures],
+            failures_capped=dashboard.failures_capped,
+        )
+
+
+class ActResultShape(Shape):
+    """How many emails matched, and with how many it was done; `capped` when a dry run stopped counting."""
+
+    matched: int
+    done: int
+    skipped: int
+    capped: bool
+
+    @classmethod
+    def of(cls, result: ActResult) -> ActResultShape:
+        return cls(**asdict(result))
+
+
+class ReceiptShape(Shape):
+    """What became of an enqueue. A duplicate is a result, not an error."""
+
+    id: str
+    duplicate: bool
+    content_differs: bool
+
+    @classmethod
+    def of(cls, receipt: Receipt) -> ReceiptShape:
+        return cls(**asdict(receipt))
+
+
+class BreakerShape(Shape):
+    """How a transport stands after a person paused or resumed it."""
+
+    name: str
+    state: BreakerState
+    reason: str
+
+
+class HealthShape(Shape):
+    """`ok`, or an error in its place."""
+
+    status: str
+
+
+def _fields_of(email: StoredEmail) -> dict[str, Any]:
+    fields = asdict(email)
+    fields["priority"] = email.priority.label
+    del fields["history"], fields["reply"]
+    return fields

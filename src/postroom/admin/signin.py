@@ -1,0 +1,209 @@
+"""The sign-in pages: name and password, then the code from the email. The only pages that anybody can see."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from math import ceil
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Form, Request
+from starlette.background import BackgroundTask
+from starlette.responses import RedirectResponse, Response
+
+from postroom.admin.rendering import render
+from postroom.admin.security import check_forgery, retry_after, safe_next, sign_in_path
+from postroom.admin.visit import (
+    address_of,
+    form_cookie,
+    give_cookie,
+    is_dev,
+    keeper,
+    session_cookie,
+    take_cookie,
+    visit_of,
+)
+from postroom.people.steps import Entered, Refused, WrongCode
+
+router = APIRouter(include_in_schema=False)
+
+NOT_LET_IN = "That name and password do not go together, or this name is locked for a while after too many failures."
+BEGIN_AGAIN = "That sign-in is over. Please begin again."
+
+Text = Annotated[str, Form(max_length=2_000)]
+
+
+@router.get("/admin/sign-in")
+async def ask_password(request: Request, next: str = "", over: bool = False) -> Response:
+    """Ask for name and password."""
+    visit = await visit_of(request)
+    if visit.person is not None or is_dev(request):
+        return RedirectResponse(safe_next(request, next), status_code=303)
+    return await _password_page(request, next, error=BEGIN_AGAIN if over else None)
+
+
+@router.post("/admin/sign-in")
+async def take_password(request: Request, name: Text = "", password: Text = "", next: Text = "") -> Response:
+    """The first step. Whatever was wrong, the answer is the same."""
+    await check_forgery(request)
+    if wait := retry_after(request):
+        return await _password_page(request, next, error=_too_many(wait), status=429, wait=wait)
+    address = address_of(request)
+    answer = await keeper(request).knock(name, password, address=address)
+    if isinstance(answer, Refused):
+        page = await _password_page(request, next, error=NOT_LET_IN, status=401, name=name)
+        page.background = BackgroundTask(keeper(request).tell_locked_out, answer, address=address)
+        return page
+    token, half = answer
+    await _end_old(request)
+    response = RedirectResponse(_code_path(request, next, wait=half.wait), status_code=303)
+    give_cookie(request, response, session_cookie(request), token)
+    return response
+
+
+@router.get("/admin/sign-in/code")
+async def ask_code(request: Request, next: str = "", wait: int = 0) -> Response:
+    """Ask for the code that was mailed."""
+    visit = await visit_of(request)
+    if visit.person is not None:
+        return RedirectResponse(safe_next(request, next), status_code=303)
+    if visit.half is None:
+        return RedirectResponse(sign_in_path(request), status_code=303)
+    return await _code_page(request, next, notice=_not_yet(wait) if wait > 0 else None)
+
+
+@router.post("/admin/sign-in/code")
+async def take_code(request: Request, code: Text = "", next: Text = "") -> Response:
+    """The second step: from here on everything works, under a new session."""
+    await check_forgery(request)
+    if wait := retry_after(request):
+        return await _code_page(request, next, error=_too_many(wait), status=429, wait=wait)
+    address = address_of(request)
+    answer = await keeper(request).enter(_cookie(request), code, address=address)
+    if isinstance(answer, WrongCode):
+        return await _code_page(request, next, error=_wrong(answer), status=401)
+    if isinstance(answer, Refused):
+        over = RedirectResponse(f"{sign_in_path(request)}?over=1", status_code=303)
+        take_cookie(request, over, session_cookie(request))
+        over.background = BackgroundTask(keeper(request).tell_locked_out, answer, address=address)
+        return over
+    return _let_in(request, *answer, next=next)
+
+
+@router.post("/admin/sign-in/resend")
+async def resend(request: Request, next: Text = "") -> Response:
+    """Another code, if it is time for one."""
+    await check_forgery(request)
+    if wait := retry_after(request):
+        return await _code_page(request, next, error=_too_many(wait), status=429, wait=wait)
+    pause = await keeper(request).resend(_cookie(request), address=address_of(request))
+    if pause is None:
+        return RedirectResponse(sign_in_path(request), status_code=303)
+    if pause:
+        return await _code_page(request, next, error=_not_yet(ceil(pause.total_seconds())), status=429)
+    return await _code_page(request, next, notice="A new code is on its way. The one before is good no more.")
+
+
+@router.post("/admin/sign-out")
+async def sign_out(request: Request) -> Response:
+    """The session ends here and now, on the server."""
+    await check_forgery(request)
+    await _end_old(request)
+    response = RedirectResponse(sign_in_path(request), status_code=303)
+    take_cookie(request, response, session_cookie(request))
+    return response
+
+
+def _let_in(request: Request, token: str, entered: Entered, *, next: str) -> Response:
+    response = RedirectResponse(safe_next(request, next), status_code=303)
+    give_cookie(request, response, session_cookie(request), token)
+    take_cookie(request, response, form_cookie(request))
+    return response
+
+
+async def _end_old(request: Request) -> None:
+    """A session that the browser brought along is never carried on: it may have been planted there."""
+    if token := _cookie(request):
+        await keeper(request).leave(token, address=address_of(request))
+
+
+async def _password_page(
+    request: Request, next: str, *, error: str | None = None, status: int = 200, name: str = "", wait: float = 0
+) -> Response:
+    visit = await visit_of(request)
+    page = render(
+        request,
+        "signin.html",
+        status=status,
+        headers=_retry_header(wait),
+        error=error,
+        name=name[:320],
+        next=safe_next(request, next),
+    )
+    if visit.form is not None:
+        give_cookie(request, page, form_cookie(request), visit.form)
+    return page
+
+
+async def _code_page(
+    request: Request,
+    next: str,
+    *,
+    error: str | None = None,
+    notice: str | None = None,
+    status: int = 200,
+    wait: float = 0,
+) -> Response:
+    visit = await visit_of(request)
+    if visit.half is None:
+        return RedirectResponse(sign_in_path(request), status_code=303)
+    return render(
+        request,
+        "signin_code.html",
+        status=status,
+        headers=_retry_header(wait),
+        error=error,
+        told=notice,
+        address=_hint(visit.half.person.name),
+        next=safe_next(request, next),
+    )
+
+
+def _cookie(request: Request) -> str:
+    return request.cookies.get(session_cookie(request), "")
+
+
+def _code_path(request: Request, next: str, *, wait: timedelta) -> str:
+    seconds = ceil(wait.total_seconds())
+    asked = {"next": safe_next(request, next)} | ({"wait": str(seconds)} if seconds else {})
+    return f"{sign_in_path(request, '/code')}?{urlencode(asked, safe='/')}"
+
+
+def _retry_header(wait: float) -> dict[str, str]:
+    return {"Retry-After": str(ceil(wait))} if wait else {}
+
+
+def _hint(name: str) -> str:
+    """Enough of an address for its owner to know which mailbox to open."""
+    local, _, domain = name.rpartition("@")
+    return f"{local[:1]}…@{domain}"
+
+
+def _wrong(answer: WrongCode) -> str:
+    if answer.tries_left:
+        return f"That is not the code. It can be tried {_times(answer.tries_left)} more."
+    return "That is not the code, or it is good no more. Ask for a new one."
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _too_many(wait: float) -> str:
+    return f"Too many tries from here. Please wait {ceil(wait)} s."
+
+
+def _not_yet(seconds: int) -> str:
+    if seconds > 90:
+        return f"No more codes can be mailed for {ceil(seconds / 60)} minutes."
+    return f"A code was mailed moments ago. Another one can be asked for in {max(1, seconds)} s."

@@ -1,0 +1,169 @@
+"""People: user add, list, password, remove, code, audit."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from postroom.cli.choice import Json, machine_user
+from postroom.cli.command import command
+from postroom.cli.desk import Desk
+from postroom.cli.moments import exact
+from postroom.cli.persons import Name, Workspaces, as_record, find, noted, say, workspaces_in_words
+from postroom.cli.screen import print_json, somebody_is_there, standard_error, standard_output
+from postroom.cli.tables import bare_table
+from postroom.cli.tokens import token
+from postroom.errors import ConfigurationError
+from postroom.people import rules
+from postroom.people.accounts import (
+    add_person,
+    change_password,
+    everybody,
+    normal_name,
+    remove_person,
+    typed_name,
+)
+from postroom.people.audit import read_audit, write_audit
+from postroom.people.chance import new_code
+from postroom.people.passwords import check_new, hash_password
+from postroom.people.secret import secret_key
+from postroom.people.steps import code_from_the_host
+from postroom.people.values import Person, Role
+from postroom.store.plan import Plan
+
+PasswordStdin = Annotated[
+    bool, typer.Option("--password-stdin", help="Read the password from standard input instead of asking.")
+]
+
+
+def add(
+    desk: Desk,
+    name: Name,
+    role: Annotated[Role, typer.Option(help="What they may do.", case_sensitive=False)] = Role.VIEWER,
+    workspace: Workspaces = None,
+    password_stdin: PasswordStdin = False,
+) -> None:
+    """Let somebody sign in to the admin app. Codes go to the address that is their name."""
+    name = normal_name(name)
+    with desk.outbox() as outbox:
+        password = _new_password(password_stdin)
+
+        def plan() -> Plan[Person]:
+            person = yield from add_person(name, role=role, password=password, workspaces=workspace)
+            yield from write_audit(machine_user(), "user_add", person=name, role=role)
+            return person
+
+        person = outbox.database.run(plan())
+    say(f"{person.name} may sign in as {role}{_where(person)}")
+
+
+def list_people(desk: Desk, json: Json = False) -> None:
+    """Who may sign in."""
+    with desk.outbox() as outbox:
+        people = [account.person for account in outbox.database.run(everybody(), writes=False)]
+    if json:
+        print_json({"people": [as_record(person) for person in people]})
+        return
+    if not people:
+        standard_error().print(Text("Nobody may sign in yet; `postroom user add` changes that."))
+        return
+    table = bare_table("name", "role", "workspaces")
+    for person in people:
+        table.add_row(Text(person.name), Text(person.role), Text(workspaces_in_words(person)))
+    standard_output().print(table)
+
+
+def password(desk: Desk, name: Name, password_stdin: PasswordStdin = False) -> None:
+    """Give somebody a new password. It ends every session they have."""
+    with desk.outbox() as outbox:
+        person = find(outbox, name)
+        hashed = _new_password(password_stdin)
+        outbox.database.run(noted("user_password", person, change_password(person, hashed)))
+    say(f"{person.name} has a new password, and every session has ended")
+
+
+def remove(desk: Desk, name: Name) -> None:
+    """Let somebody in no more. Sessions and tokens end at once; what they did stays in the audit log."""
+    with desk.outbox() as outbox:
+        person = find(outbox, name)
+        outbox.database.run(noted("user_remove", person, remove_person(person)))
+    say(f"{person.name} may sign in no more")
+
+
+def code(desk: Desk, name: Name) -> None:
+    """Print a code for the second step of a sign-in, for when mail is down. It also ends a lock-out."""
+    with desk.outbox() as outbox:
+        person = find(outbox, name)
+        fresh = new_code()
+
+        def plan() -> Plan[None]:
+            key = yield from secret_key(outbox.settings)
+            yield from code_from_the_host(person, fresh, key=key, by=machine_user())
+
+        outbox.database.run(plan())
+    typer.echo(fresh)
+    minutes = rules.CODE_LIFE.seconds // 60
+    standard_error().print(Text(f"Good for {minutes} minutes, once, after the password of {person.name}.", style="dim"))
+
+
+def audit(
+    desk: Desk,
+    name: Annotated[str | None, typer.Argument(help="Only what this one did.", metavar="NAME")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="How many lines.")] = 50,
+    json: Json = False,
+) -> None:
+    """Who did what, newest first."""
+    with desk.outbox() as outbox:
+        actor = typed_name(name) if name else None
+        entries = outbox.database.run(read_audit(actor=actor, limit=limit), writes=False)
+    if json:
+        print_json({"entries": [asdict(entry) | {"at": entry.at.isoformat()} for entry in entries]})
+        return
+    table = bare_table("at", "who", "what", "from", "detail")
+    for entry in entries:
+        detail = " ".join(f"{key}={value}" for key, value in entry.detail.items())
+        table.add_row(*map(_plain, (exact(entry.at), entry.actor, entry.what, entry.address, detail)))
+    standard_output().print(table)
+
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "add": add,
+    "list": list_people,
+    "password": password,
+    "remove": remove,
+    "code": code,
+    "token": token,
+    "audit": audit,
+}
+
+app = typer.Typer(help="People: who may sign in to the admin app, and what they did.", no_args_is_help=True)
+
+for command_name, function in COMMANDS.items():
+    app.command(command_name)(command(function))
+
+
+def _new_password(from_stdin: bool) -> str:
+    """Asked twice, or one line of standard input; hashed."""
+    if from_stdin:
+        given = sys.stdin.readline().rstrip("\r\n")
+    elif not somebody_is_there():
+        raise ConfigurationError(
+            "there is nobody to ask for a password: standard input is no terminal; add --password-stdin"
+        )
+    else:
+        given = typer.prompt("Password", hide_input=True, confirmation_prompt="Once more", err=True)
+    return hash_password(check_new(given))
+
+
+def _where(person: Person) -> str:
+    return "" if person.workspaces is None else f", in {workspaces_in_words(person)}"
+
+
+def _plain(text: str) -> Text:
+    """A terminal obeys control characters, and some of this came in requests."""
+    return Text("".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text))

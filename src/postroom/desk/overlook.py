@@ -1,0 +1,147 @@
+"""The dashboard, and one email in full: everything asked in one transaction, so that it fits together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from postroom.claim.breaker import BreakerState
+from postroom.claim.transports import known_transports
+from postroom.desk.causes import grouped
+from postroom.desk.charts import HOUR, MINUTE, floor, series
+from postroom.desk.prospects import prospect
+from postroom.desk.sentences import house, worst
+from postroom.desk.values import AttemptView, Dashboard, EmailView, Series, TransportView, WorkerView, Workspaces
+from postroom.errors import EmailNotFound
+from postroom.store.acts import APPLIES_TO
+from postroom.store.contract import HistoryEntry, StoredEmail
+from postroom.store.heartbeats import workers
+from postroom.store.overview import clock, counts_within, failures, oldest_due_within, tallies_by_hour, versions
+from postroom.store.plan import Plan
+from postroom.store.questions import counts, get, oldest_due, tallies_since
+from postroom.vocabulary import EmailId, Status
+
+SILENT = timedelta(seconds=30)
+"""A worker not heard of for longer is taken for dead; workers show themselves every five seconds."""
+
+FAILURES = 5_000
+"""Dead emails that causes are told from, the newest ones."""
+
+SENT_COUNTED = 10_000
+"""How far sent emails of a workspace are counted."""
+
+_ATTEMPT = "outcome"
+"""What the history says of attempts, and of attempts only."""
+
+
+def dashboard(*, workspaces: Workspaces = None) -> Plan[Dashboard]:
+    """The state of the house, as far as somebody may see it."""
+    now = yield from clock()
+    visible = None if workspaces is None else sorted(workspaces)
+    numbers, capped = yield from counted(workspaces=workspaces)
+    oldest = yield from (oldest_due() if visible is None else oldest_due_within(visible))
+    last_hour, last_day = (yield from _charts(now)) if visible is None else (None, None)
+    at_work = yield from _workers(now)
+    ways_out = yield from _transports()
+    causes = yield from failures(at_most=FAILURES, workspaces=visible)
+    sentence, tone = house(numbers, transports=ways_out, workers=at_work, oldest_due=oldest, now=now)
+    return Dashboard(
+        at=now,
+        sentence=sentence,
+        tone=tone,
+        counts=numbers,
+        counts_capped=capped,
+        oldest_due=oldest,
+        last_hour=last_hour,
+        last_day=last_day,
+        workers=at_work,
+        transports=ways_out,
+        failures=grouped(causes),
+        failures_capped=sum(each.count for each in causes) >= FAILURES,
+    )
+
+
+def counted(*, workspaces: Workspaces = None) -> Plan[tuple[dict[str, int], dict[str, bool]]]:
+    """How many emails there are by status, and where there are at least that many: for tabs and gauges."""
+    visible = None if workspaces is None else sorted(workspaces)
+    numbers = yield from (counts() if visible is None else counts_within(visible, at_most=SENT_COUNTED))
+    return numbers, _capped(numbers, visible)
+
+
+def _charts(now: datetime) -> Plan[tuple[Series, Series]]:
+    minutes = yield from tallies_since(floor(now, MINUTE) - HOUR)
+    hours = yield from tallies_by_hour(floor(now, HOUR) - 24 * HOUR)
+    return (
+        series(minutes, now=now, step=MINUTE, steps=60),
+        series(hours, now=now, step=HOUR, steps=24),
+    )
+
+
+def _workers(now: datetime) -> Plan[tuple[WorkerView, ...]]:
+    found = yield from workers()
+    return tuple(WorkerView(seen=each, alive=now - each.seen_at <= SILENT) for each in found)
+
+
+def _transports() -> Plan[tuple[TransportView, ...]]:
+    found = yield from known_transports()
+    return tuple(
+        TransportView(
+            name=each.name,
+            state=each.breaker.state,
+            reason=each.breaker.reason,
+            since=each.breaker.since,
+            next_probe_at=each.breaker.next_probe_at,
+            held=each.breaker.state is BreakerState.PAUSED and each.breaker.next_probe_at is None,
+        )
+        for each in found
+    )
+
+
+def _capped(numbers: Mapping[str, int], visible: Sequence[str] | None) -> dict[str, bool]:
+    return {name: visible is not None and name == Status.SENT and n >= SENT_COUNTED for name, n in numbers.items()}
+
+
+def whole_email(id: EmailId, *, workspaces: Workspaces = None) -> Plan[EmailView]:
+    """One email with everything there is to know about it but its content; `EmailNotFound` if it may not be seen."""
+    email = yield from visible_email(id, workspaces)
+    now = yield from clock()
+    ways_out = yield from _transports()
+    known = yield from versions(id)
+    return EmailView(
+        at=now,
+        email=email,
+        sentence=prospect(email, obstacle=worst(ways_out, now), now=now),
+        attempts=tuple(_attempt(entry) for entry in email.history if _ATTEMPT in entry.detail),
+        recipients=email.recipients,
+        versions=known,
+        acts=tuple(act for act, statuses in APPLIES_TO.items() if email.status in statuses),
+    )
+
+
+def visible_email(id: EmailId, workspaces: Workspaces) -> Plan[StoredEmail]:
+    """One email, provided that it may be seen: one of another workspace is as if it were not there."""
+    email = yield from get(id)
+    if workspaces is not None and email.workspace not in workspaces:
+        raise EmailNotFound(id)
+    return email
+
+
+def _attempt(entry: HistoryEntry) -> AttemptView:
+    detail: Mapping[str, Any] = entry.detail
+    return AttemptView(
+        number=entry.attempt,
+        at=entry.at,
+        outcome=detail[_ATTEMPT],
+        phase=detail.get("phase"),
+        code=detail.get("code"),
+        enhanced=detail.get("enhanced"),
+        text=detail.get("text"),
+        fault=detail.get("fault"),
+        about=detail.get("about"),
+        counted=detail.get("counted", True),
+        inline=detail.get("inline", False),
+        possible_second_copy=detail.get("possible_second_copy", False),
+        recipients=detail.get("recipients", {}),
+        milliseconds=detail.get("milliseconds", {}),
+    )

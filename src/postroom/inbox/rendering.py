@@ -1,0 +1,67 @@
+"""Pages from templates, in the look of the admin pages: everything escaped, every name that is missing an error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from postroom.admin.wording import counted, exact, iso, octets, plural, relative
+from postroom.inbox.chaos import COUNTED, Trouble
+
+if TYPE_CHECKING:
+    from postroom.inbox.server import DevInbox
+
+SWITCHES: tuple[tuple[Trouble, str, str], ...] = (
+    (Trouble.REFUSE, "Refuse connections", "As if the server were down."),
+    (Trouble.TEMPORARY, "Refuse for now", "451 at the end of each message."),
+    (Trouble.PERMANENT, "Refuse for good", "554 at the end of each message."),
+    (Trouble.SLOW, "Be slow", "Every reply takes its time."),
+    (Trouble.DROP, "Hang up after the dot", "The message is kept, and the sender never hears so."),
+)
+"""The troubles as the page offers them."""
+
+
+@cache
+def environment() -> Environment:
+    """The templates beside this module."""
+    templates = Environment(
+        loader=PackageLoader("postroom.inbox"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.filters |= {
+        "counted": counted,
+        "exact": exact,
+        "iso": iso,
+        "octets": octets,
+        "plural": plural,
+        "relative": relative,
+    }
+    return templates
+
+
+def render(
+    request: Request, template: str, *, status: int = 200, headers: Mapping[str, str] | None = None, **context: Any
+) -> HTMLResponse:
+    """A whole page, with the state of the chaos switches."""
+    inbox: DevInbox = request.app.state.inbox
+    common = {
+        "now": datetime.now(UTC),
+        "inbox": inbox,
+        "chaos": inbox.chaos.state(),
+        "switches": SWITCHES,
+        "counted_troubles": COUNTED,
+        "here": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
+        "words": "",
+        "live": False,
+    }
+    page = environment().get_template(template).render(common | context)
+    return HTMLResponse(page, status_code=status, headers=headers)

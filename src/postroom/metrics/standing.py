@@ -1,0 +1,87 @@
+"""How the outbox stands, in numbers: asked once, in one transaction, for Prometheus and for the terminal alike.
+
+It costs about the same however many emails have been sent: unfinished ones are counted in place, everything else was
+tallied along the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from postroom.claim.transports import KnownTransport, known_transports
+from postroom.desk.overlook import SILENT
+from postroom.metrics.catalogue import TOTALS
+from postroom.store.heartbeats import WorkerSeen, workers
+from postroom.store.overview import clock
+from postroom.store.plan import Plan, ask
+from postroom.store.questions import counts, oldest_due
+from postroom.vocabulary import Status
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """The outbox at one moment."""
+
+    at: datetime
+    """By the database's clock."""
+    counts: Mapping[str, int]
+    """Emails by status."""
+    totals: Mapping[str, int]
+    """What has happened since the beginning, by the names of `TOTALS`; never less than before."""
+    oldest_due: datetime | None
+    """Since when the oldest due email waits."""
+    workers: tuple[WorkerSeen, ...]
+    """The one heard of last comes first."""
+    transports: tuple[KnownTransport, ...]
+
+    @property
+    def oldest_due_seconds(self) -> float:
+        return 0.0 if self.oldest_due is None else max((self.at - self.oldest_due).total_seconds(), 0.0)
+
+    def silence(self, worker: WorkerSeen) -> float:
+        """Seconds since a worker was heard of."""
+        return max((self.at - worker.seen_at).total_seconds(), 0.0)
+
+    @property
+    def alive(self) -> tuple[WorkerSeen, ...]:
+        """The workers that were heard of lately."""
+        return tuple(each for each in self.workers if self.silence(each) <= SILENT.total_seconds())
+
+    def as_record(self) -> dict[str, Any]:
+        """In JSON's types."""
+        return {
+            "at": _text(self.at),
+            "counts": dict(self.counts),
+            "totals": dict(self.totals),
+            "oldest_due": _text(self.oldest_due),
+            "workers": {"alive": len(self.alive), "silent": len(self.workers) - len(self.alive)},
+            "transports": [
+                {"name": each.name, "state": each.breaker.state.value, "reason": each.breaker.reason}
+                for each in self.transports
+            ],
+        }
+
+
+def standing() -> Plan[Standing]:
+    """Ask for all of it. Changes nothing."""
+    now = yield from clock()
+    numbers = yield from counts()
+    happened = {name: int(total) for name, total in (yield ask("totals"))}
+    oldest = yield from oldest_due()
+    seen = yield from workers()
+    ways_out = yield from known_transports()
+    return Standing(
+        at=now,
+        counts={status.value: numbers[status] for status in Status},
+        totals={name: happened.get(name, 0) for name in TOTALS},
+        oldest_due=oldest,
+        workers=tuple(sorted(seen, key=lambda each: each.seen_at, reverse=True)),
+        transports=tuple(ways_out),
+    )
+
+
+def _text(instant: datetime | None) -> str | None:
+    return None if instant is None else instant.isoformat().replace("+00:00", "Z")

@@ -1,0 +1,1 @@
+"""The web app, asked as a browser or a program would."""

@@ -1,0 +1,230 @@
+"""The sign-in pages (C4), as a browser meets them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+
+from postroom.people import rules
+from postroom.people.letters import CODE_KIND, LOCKED_KIND
+from postroom.people.values import Role
+from tests.admin.front_door import PASSWORD, SECURE, House, open_house
+
+ADMIN = "admin@example.org"
+
+
+@pytest_asyncio.fixture
+async def house(sqlite_url: str) -> AsyncIterator[House]:
+    async with open_house(sqlite_url) as house:
+        yield house
+
+
+async def test_password_and_code_lead_to_the_page_that_was_asked_for(house: House) -> None:
+    browser = house.browser()
+    asked = await browser.get("/admin/email-queue?status=dead")
+    assert (asked.status_code, asked.headers["location"]) == (
+        303,
+        "/admin/sign-in?next=/admin/email-queue%3Fstatus%3Ddead",
+    )
+    page = await browser.get(asked.headers["location"])
+    wanted = re.findall(r'name="next" value="([^"]*)"', page.text)[0]
+    first = await browser.submit("/admin/sign-in", name=ADMIN, password=PASSWORD, next=wanted)
+    await browser.get(first.headers["location"])
+    second = await browser.submit("/admin/sign-in/code", code=await house.newest_code(), next=wanted)
+
+    assert (second.status_code, second.headers["location"]) == (303, "/admin/email-queue?status=dead")
+    assert (await browser.get("/admin/email-queue?status=dead")).status_code == 200
+
+
+async def test_after_the_password_alone_every_page_leads_to_the_code(house: House) -> None:
+    browser = await house.half_signed_in()
+    answer = await browser.get("/admin")
+
+    assert (answer.status_code, answer.headers["location"]) == (303, "/admin/sign-in/code?next=/admin")
+
+
+@pytest.mark.parametrize(
+    ("name", "password"),
+    [(ADMIN, "wrong"), ("nobody@example.org", PASSWORD), ("", ""), ("admin@example.org\x00", PASSWORD)],
+)
+async def test_whatever_is_wrong_the_answer_is_the_same(house: House, name: str, password: str) -> None:
+    browser = house.browser()
+    await browser.get("/admin/sign-in")
+    answer = await browser.submit("/admin/sign-in", name=name, password=password)
+
+    assert answer.status_code == 401
+    assert "do not go together, or this name is locked" in answer.text
+    assert "set-cookie" not in answer.headers
+    assert (await house.outbox.list(kind=CODE_KIND)).emails == ()
+
+
+async def test_a_locked_name_gets_the_same_answer_with_the_right_password_and_a_notice_by_email(house: House) -> None:
+    answers = []
+    for number in range(rules.FAILURES + 1):
+        browser = house.browser(client=f"192.0.2.{number}")
+        await browser.get("/admin/sign-in")
+        password = PASSWORD if number == rules.FAILURES else "wrong"
+        answer = await browser.submit("/admin/sign-in", name=ADMIN, password=password)
+        answers.append((answer.status_code, re.sub(r'"[0-9a-f]{64}"', "", answer.text)))
+
+    assert len(set(answers)) == 1
+    assert [email.recipients[0].address for email in (await house.outbox.list(kind=LOCKED_KIND)).emails] == [ADMIN]
+
+
+async def test_a_wrong_code_can_be_corrected_and_says_how_often(house: House) -> None:
+    browser = await house.half_signed_in()
+    code = await house.newest_code()
+    answer = await browser.submit("/admin/sign-in/code", code=f"{(int(code) + 1) % 1_000_000:06d}")
+
+    assert (answer.status_code, "4 times more" in answer.text) == (401, True)
+    assert (await browser.submit("/admin/sign-in/code", code=f"{code[:3]} {code[3:]}")).status_code == 303
+    assert (await browser.get("/admin")).status_code == 200
+
+
+async def test_too_many_wrong_codes_end_the_sign_in_and_the_next_page_works(house: House) -> None:
+    for number in range(2):
+        browser = await house.half_signed_in(client=f"192.0.2.{number}")
+        code = await house.newest_code()
+        for _ in range(5):
+            answer = await browser.submit("/admin/sign-in/code", code=f"{(int(code) + 1) % 1_000_000:06d}")
+        house.clock.advance(minutes=1)
+
+    assert (answer.status_code, answer.headers["location"]) == (303, "/admin/sign-in?over=1")
+    assert "begin again" in (await browser.get("/admin/sign-in?over=1")).text
+    assert (await browser.submit("/admin/sign-in", name=ADMIN, password=PASSWORD)).status_code == 401
+    assert len((await house.outbox.list(kind=LOCKED_KIND)).emails) == 1
+
+
+async def test_a_new_code_can_be_asked_for_after_half_a_minute(house: House) -> None:
+    browser = await house.half_signed_in()
+    early = await browser.submit("/admin/sign-in/resend")
+    house.clock.advance(seconds=30)
+    late = await browser.submit("/admin/sign-in/resend")
+
+    assert (early.status_code, "in 30 s" in early.text) == (429, True)
+    assert (late.status_code, "on its way" in late.text) == (200, True)
+    assert len((await house.outbox.list(kind=CODE_KIND)).emails) == 2
+
+
+async def test_a_second_sign_in_within_half_a_minute_says_when_a_code_can_be_asked_for(house: House) -> None:
+    await house.half_signed_in()
+    browser = house.browser()
+    await browser.get("/admin/sign-in")
+    answer = await browser.submit("/admin/sign-in", name=ADMIN, password=PASSWORD)
+    page = await browser.get(answer.headers["location"])
+
+    assert "can be asked for in 30 s" in page.text
+    assert len((await house.outbox.list(kind=CODE_KIND)).emails) == 1
+
+
+async def test_sign_out_ends_the_session_on_the_server(house: House) -> None:
+    browser = await house.signed_in()
+    copied = browser.cookies
+    await browser.get("/admin")
+    answer = await browser.submit("/admin/sign-out")
+    thief = house.browser()
+    thief.bring("postroom_session", copied["postroom_session"])
+
+    assert (answer.status_code, answer.headers["location"]) == (303, "/admin/sign-in")
+    assert "postroom_session" not in browser.cookies
+    assert (await thief.get("/admin")).headers["location"].startswith("/admin/sign-in")
+
+
+async def test_a_session_lasts_twelve_hours(house: House) -> None:
+    browser = await house.signed_in()
+    house.clock.advance(hours=12, seconds=-1)
+    assert (await browser.get("/admin")).status_code == 200
+    house.clock.advance(seconds=1)
+
+    assert (await browser.get("/admin")).status_code == 303
+
+
+async def test_a_session_that_was_planted_is_not_carried_on(house: House) -> None:
+    """Session fixation: somebody brings a browser to sign in under a token that they know."""
+    thief = await house.half_signed_in(Role.VIEWER)
+    planted = thief.cookies["postroom_session"]
+    victim = house.browser()
+    victim.bring("postroom_session", planted)
+    await victim.get("/admin/sign-in")
+    await victim.submit("/admin/sign-in", name=ADMIN, password=PASSWORD)
+    half = victim.cookies["postroom_session"]
+    await victim.get("/admin/sign-in/code")
+    await victim.submit("/admin/sign-in/code", code=await house.newest_code())
+    full = victim.cookies["postroom_session"]
+
+    assert len({planted, half, full}) == 3
+    assert (await victim.get("/admin")).status_code == 200
+    for known in (planted, half):
+        other = house.browser()
+        other.bring("postroom_session", known)
+        assert (await other.get("/admin")).headers["location"] == "/admin/sign-in?next=/admin"
+
+
+async def test_behind_tls_cookies_are_secure_and_bound_to_the_host(house: House) -> None:
+    browser = house.browser(SECURE)
+    form = (await browser.get("/admin/sign-in")).headers["set-cookie"]
+    first = await browser.submit("/admin/sign-in", name=ADMIN, password=PASSWORD)
+    await browser.get("/admin/sign-in/code")
+    second = await browser.submit("/admin/sign-in/code", code=await house.newest_code())
+
+    assert form.startswith("__Host-postroom-form=")
+    for answer in (first, second):
+        [cookie] = [each for each in answer.headers.get_list("set-cookie") if each.startswith("__Host-postroom=")]
+        attributes = {part.strip().lower() for part in cookie.split(";")[1:]}
+        assert attributes == {"httponly", "path=/", "samesite=lax", "secure"}
+
+
+async def test_without_tls_cookies_are_still_out_of_reach_for_scripts_and_other_sites(house: House) -> None:
+    browser = house.browser()
+    await browser.get("/admin/sign-in")
+    answer = await browser.submit("/admin/sign-in", name=ADMIN, password=PASSWORD)
+
+    attributes = {part.strip().lower() for part in answer.headers["set-cookie"].split(";")[1:]}
+    assert attributes == {"httponly", "path=/", "samesite=lax"}
+
+
+async def test_behind_tls_a_cookie_that_came_without_it_is_worth_nothing(house: House) -> None:
+    plain = await house.signed_in()
+    browser = house.browser(SECURE)
+    browser.bring("postroom_session", plain.cookies["postroom_session"])
+
+    assert (await browser.get("/admin")).status_code == 303
+
+
+async def test_one_address_can_knock_so_often_and_another_is_not_held_up(house: House) -> None:
+    browser = house.browser(client="192.0.2.7")
+    await browser.get("/admin/sign-in")
+    answers = [await browser.submit("/admin/sign-in", name=f"a{n}@example.org", password="x") for n in range(14)]
+    refused = [answer for answer in answers if answer.status_code == 429]
+    other = house.browser(client="192.0.2.8")
+    await other.get("/admin/sign-in")
+
+    assert 0 < len(refused) <= 4
+    assert int(refused[0].headers["retry-after"]) > 0
+    assert (await other.submit("/admin/sign-in", name=ADMIN, password=PASSWORD)).status_code == 303
+
+
+async def test_nothing_but_a_short_form_is_read_at_the_door(house: House) -> None:
+    browser = house.browser()
+    await browser.get("/admin/sign-in")
+    answer = await browser.submit("/admin/sign-in", name="x" * 100_000, password="x")
+
+    assert answer.status_code == 413
+
+
+async def test_a_mounted_app_signs_in_beneath_its_mount(sqlite_url: str) -> None:
+    async with open_house(sqlite_url, mounted="/postroom") as house:
+        browser = house.browser()
+        asked = await browser.get("/postroom/admin")
+        await browser.get(asked.headers["location"])
+        first = await browser.submit("/postroom/admin/sign-in", name=ADMIN, password=PASSWORD)
+        await browser.get(first.headers["location"])
+        second = await browser.submit("/postroom/admin/sign-in/code", code=await house.newest_code())
+
+        assert asked.headers["location"] == "/postroom/admin/sign-in?next=/postroom/admin"
+        assert first.headers["location"] == "/postroom/admin/sign-in/code?next=/postroom/admin"
+        assert second.headers["location"] == "/postroom/admin"
+        assert (await browser.get("/postroom/admin")).status_code == 200

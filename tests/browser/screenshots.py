@@ -1,0 +1,112 @@
+"""Pictures of every page: light and dark, desktop and phone. The best of them are kept in docs/images.
+
+`make screenshots` takes them anew: all of them into build/screenshots, the best into docs/images.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Literal
+
+from playwright.sync_api import Browser
+
+from postroom import Email
+from tests.browser.chromium import chromium
+from tests.browser.entrance import PASSWORD, code_in_mail, give_code, give_password
+from tests.browser.furnish import GUESTS, furnish, past_traffic
+from tests.browser.house import House
+
+NAME = "grace@hillhouse.example"
+SIZES = {"desktop": (1280, 860), "phone": (390, 844)}
+SCHEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
+BEST = (
+    "overview-outage-desktop-light",
+    "overview-desktop-dark",
+    "queue-dead-desktop-light",
+    "email-desktop-light",
+    "replay-desktop-dark",
+    "email-phone-dark",
+)
+QUEUE = "/admin/email-queue"
+
+
+def pages(house: House) -> dict[str, str]:
+    """Names of pictures and what they show."""
+    dead = house.outbox.list(status="dead").emails
+    booking = next(email for email in dead if email.kind == "booking")
+    welcome = next(email for email in dead if email.kind == "welcome")
+    sent = next(email for email in house.outbox.list(status="sent").emails if email.kind == "booking")
+    secret = next(email for email in house.outbox.list().emails if email.sensitive)
+    return {
+        "overview": "/admin",
+        "queue": QUEUE,
+        "queue-dead": f"{QUEUE}?status=dead",
+        "queue-empty": f"{QUEUE}?q=somebody@nowhere.example",
+        "email": f"{QUEUE}/{booking.id}",
+        "email-invite": f"{QUEUE}/{sent.id}?view=invite",
+        "email-source": f"{QUEUE}/{welcome.id}?view=source",
+        "email-sensitive": f"{QUEUE}/{secret.id}",
+        "replay": f"{QUEUE}/{booking.id}/replay",
+        "missing": f"{QUEUE}/00000000-0000-7000-8000-000000000000",
+    }
+
+
+def enter(browser: Browser, house: House, folder: Path) -> Any:
+    """Sign in, with a picture of each step; what a window needs to be signed in, too."""
+    shoot(browser, house, folder, {"sign-in": "/admin/sign-in"}, None)
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(house.address("/admin"))
+    give_password(page, NAME)
+    shoot(browser, house, folder, {"sign-in-code": "/admin/sign-in/code"}, context.storage_state())
+    give_code(page, code_in_mail(house, NAME))
+    state = context.storage_state()
+    context.close()
+    return state
+
+
+def shoot(browser: Browser, house: House, folder: Path, addresses: dict[str, str], state: Any) -> None:
+    """Every page in every size and scheme."""
+    for size, (width, height) in SIZES.items():
+        for scheme in SCHEMES:
+            viewport: Any = {"width": width, "height": height}
+            context = browser.new_context(viewport=viewport, color_scheme=scheme, storage_state=state)
+            page = context.new_page()
+            for name, path in addresses.items():
+                page.goto(house.address(path))
+                page.screenshot(path=folder / f"{name}-{size}-{scheme}.png", full_page=True)
+            context.close()
+
+
+def outage(house: House) -> None:
+    """The mail server goes away while emails are due."""
+    house.smtp.stop()
+    for guest in GUESTS:
+        email = Email(to=f"{guest}@example.org", subject="Tomorrow at Hill House", text="Until tomorrow!")
+        house.outbox.enqueue(email, kind="reminder")
+    house.wait(house.troubled)
+
+
+def main(folder: Path, best: Path | None) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as place, House(Path(place), dev=False) as house:
+        house.add_person(NAME, PASSWORD)
+        furnish(house)
+        past_traffic(house)
+        with house.worker(), chromium() as browser:
+            state = enter(browser, house, folder)
+            shoot(browser, house, folder, pages(house), state)
+            outage(house)
+            shoot(browser, house, folder, {"overview-outage": "/admin"}, state)
+    if best is not None:
+        best.mkdir(parents=True, exist_ok=True)
+        for name in BEST:
+            shutil.copyfile(folder / f"{name}.png", best / f"{name}.png")
+    print(f"{len(list(folder.glob('*.png')))} pictures in {folder}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None)

@@ -1,0 +1,195 @@
+"""An operator at the desk, in a real browser."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect
+
+from postroom import Email, RetryPolicy
+from tests.browser.entrance import PASSWORD, code_in_mail, give_code, give_password
+from tests.browser.house import House
+
+QUEUE = "/admin/email-queue"
+DEAD = f"{QUEUE}?status=dead"
+IMPATIENT = RetryPolicy(name="impatient", steps=["1s"], max_attempts=50)
+
+
+def test_signing_in_takes_the_password_and_the_code_that_was_mailed(browser: Browser, tmp_path: Path) -> None:
+    """(C4) The product uses itself: the code comes through the outbox and the worker."""
+    context = browser.new_context()
+    page = context.new_page()
+    with House(tmp_path, dev=False) as house, house.worker():
+        house.add_person("grace@example.org", PASSWORD)
+        page.goto(house.address(DEAD))
+        give_password(page, "grace@example.org")
+        page.goto(house.address("/admin"))  # half signed in is nobody
+        expect(page).to_have_url(re.compile("/admin/sign-in"))
+
+        give_code(page, code_in_mail(house, "grace@example.org"))
+        page.goto(house.address(DEAD))
+        expect(page.get_by_text("Nothing has failed")).to_be_visible()
+        page.get_by_role("button", name="Sign out").click()
+        page.goto(house.address("/admin"))
+        expect(page).to_have_url(re.compile("/admin/sign-in"))
+    context.close()
+
+
+def test_an_outage_is_seen_and_so_is_its_end_without_touching_the_page(house: House, page: Page) -> None:
+    with house.worker():
+        house.outbox.enqueue(Email(to="ada@example.org", subject="Before", text="…"))
+        house.smtp.wait_for(1)
+        page.goto(house.address("/admin"))
+        expect(page.get_by_role("heading", level=1)).to_contain_text("All mail")
+
+        house.smtp.stop()
+        for number in range(5):
+            email = Email(to=f"guest{number}@example.org", subject="During", text="…")
+            house.outbox.enqueue(email, policy=IMPATIENT)
+        expect(page.get_by_role("heading", level=1)).to_contain_text("cannot be reached")
+        expect(page.locator("#queue-card")).to_have_class(re.compile("queue-card-pending"))
+        expect(page.locator("#transports")).to_contain_text("not reachable")
+
+        house.smtp.start()
+        page.locator("#transports").get_by_role("button", name="Resume").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("All mail")
+        house.smtp.wait_for(6)
+        expect(page.locator("#pending-count")).to_have_text("0")
+
+    assert set(house.smtp.copies_of_all().values()) == {1}
+
+
+def test_a_dead_email_is_retried_with_one_press(house: House, page: Page) -> None:
+    """(A6, A8)"""
+    house.refuse("ada@example.org")
+    page.goto(house.address(DEAD))
+    page.get_by_role("button", name="Retry «For ada@example.org»").click()
+    expect(page.get_by_text("1 email will be tried again now.")).to_be_visible()
+    with house.worker():
+        page.goto(house.address(QUEUE))
+        expect(page.locator("tr[data-email] .status")).to_have_text("sent")
+
+    assert len(house.smtp.messages) == 1
+
+
+def test_a_dead_email_is_dismissed_with_one_press(house: House, page: Page) -> None:
+    """(A6, A8)"""
+    house.refuse("ada@example.org", "grace@example.org")
+    page.goto(house.address(DEAD))
+    page.get_by_role("button", name="Dismiss «For ada@example.org»").click()
+    expect(page.get_by_text("1 email dismissed.")).to_be_visible()
+    expect(page.locator("tr[data-email]")).to_have_count(1)
+
+    assert house.outbox.counts()["dismissed"] == 1
+
+
+def test_many_are_selected_and_acted_on_at_once(house: House, page: Page) -> None:
+    house.refuse("ada@example.org", "grace@example.org", "mary@example.org")
+    page.goto(house.address(DEAD))
+    expect(page.locator("#retry-selected")).to_be_disabled()
+    page.get_by_label("Select all on this page").check()
+    page.get_by_label(re.compile("Select «For mary")).uncheck()
+    expect(page.locator("#selected")).to_have_text("2 selected")
+    page.locator(".bulk").get_by_role("button", name="Dismiss").click()
+    page.get_by_role("button", name="Dismiss 2 emails").click()
+    expect(page.get_by_text("2 emails dismissed.")).to_be_visible()
+
+    assert [email.subject for email in house.outbox.list(status="dead").emails] == ["For mary@example.org"]
+
+
+def test_failures_of_one_cause_are_retried_together(house: House, page: Page) -> None:
+    house.refuse("ada@example.org", "grace@example.org")
+    house.refuse("mary@example.org", reply="554 5.7.1 rejected as spam")
+    page.goto(house.address("/admin"))
+    page.get_by_role("button", name="Retry these 2").click()
+    expect(page.get_by_text("2 emails will be tried again now.")).to_be_visible()
+
+    assert [email.subject for email in house.outbox.list(status="dead").emails] == ["For mary@example.org"]
+
+
+def test_a_wrong_address_is_corrected_and_the_email_arrives(house: House, page: Page) -> None:
+    """(B5)"""
+    house.refuse("adda@example.org")
+    page.goto(house.address(DEAD))
+    page.get_by_role("link", name="For adda@example.org").click()
+    page.get_by_role("link", name="Correct and replay").click()
+    page.get_by_label("To").fill("ada@example.org")
+    page.get_by_role("button", name="Replay").click()
+    expect(page.get_by_text("on its way again")).to_be_visible()
+    with house.worker():
+        [mail] = house.smtp.wait_for(1)
+        expect(page.locator("#why")).to_contain_text("Accepted by the server")
+        expect(page.locator("#story")).to_contain_text("Replayed by developer: to")
+
+    assert mail.recipients == ("ada@example.org",)
+
+
+def test_live_updates_disturb_neither_selection_nor_typing(house: House, page: Page) -> None:
+    house.refuse("ada@example.org")
+    page.goto(house.address(QUEUE))
+    page.get_by_label(re.compile("Select «For ada")).check()
+    page.get_by_label("Search", exact=True).fill("half a wo")
+    house.outbox.enqueue(Email(to="grace@example.org", subject="Just in", text="…"))
+    expect(page.get_by_role("link", name="Just in")).to_be_visible()
+
+    expect(page.get_by_label(re.compile("Select «For ada"))).to_be_checked()
+    expect(page.locator("#selected")).to_have_text("1 selected")
+    expect(page.get_by_label("Search", exact=True)).to_have_value("half a wo")
+    expect(page.get_by_label("Search", exact=True)).to_be_focused()
+
+
+def test_the_desk_can_be_worked_by_keyboard(house: House, page: Page) -> None:
+    house.refuse("ada@example.org", "grace@example.org")
+    page.goto(house.address(DEAD))
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog", name="Keyboard")).to_be_hidden()
+    page.keyboard.press("/")
+    expect(page.get_by_label("Search", exact=True)).to_be_focused()
+    page.keyboard.type("for ada")
+    with page.expect_navigation():  # until loaded: our script listens from then on
+        page.keyboard.press("Enter")
+    expect(page.locator("tr[data-email]")).to_have_count(1)
+    page.keyboard.press("j")
+    expect(page.get_by_role("link", name="For ada@example.org")).to_be_focused()
+    page.keyboard.press("x")
+    expect(page.locator("#selected")).to_have_text("1 selected")
+    with page.expect_navigation():
+        page.keyboard.press("r")
+    expect(page.get_by_text("1 email will be tried again now.")).to_be_visible()
+    page.keyboard.press("g")
+    page.keyboard.press("o")
+    expect(page).to_have_url(house.address("/admin"))
+
+    assert [email.subject for email in house.outbox.list(status="dead").emails] == ["For grace@example.org"]
+
+
+def test_everything_can_be_read_and_done_without_scripts(house: House, plain_page: Page) -> None:
+    page = plain_page
+    house.refuse("ada@example.org", "grace@example.org", "mary@example.org", "joan@example.org")
+    page.goto(house.address("/admin"))
+    page.locator("#queue-card").click()
+    expect(page.locator("tr[data-email]")).to_have_count(4)
+
+    page.get_by_label("Search", exact=True).fill("ada@example.org")
+    page.get_by_role("button", name="Search").click()
+    expect(page.locator("tr[data-email]")).to_have_count(1)
+    page.get_by_role("button", name="Retry «For ada@example.org»").click()
+    expect(page.get_by_text("1 email will be tried again now.")).to_be_visible()
+
+    page.goto(house.address(DEAD))
+    page.get_by_label(re.compile("Select «For mary")).check()
+    page.get_by_label(re.compile("Select «For joan")).check()
+    page.locator(".bulk").get_by_role("button", name="Retry", exact=True).click()
+    expect(page.get_by_text("2 emails will be tried again now.")).to_be_visible()
+
+    page.get_by_role("link", name="For grace@example.org").click()
+    expect(page.locator("#why")).to_contain_text("Given up")
+    page.get_by_role("link", name="Source").click()
+    expect(page.locator("pre")).to_contain_text("Message-ID:")
+    page.get_by_role("button", name="Dismiss").click()
+    expect(page.get_by_text("1 email dismissed.")).to_be_visible()
+
+    assert {name: count for name, count in house.outbox.counts().items() if count} == {"pending": 3, "dismissed": 1}

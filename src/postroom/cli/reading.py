@@ -70,6 +70,8 @@ def show(
         raise ConfigurationError("--source, --text and --json exclude each other; choose one")
     with desk.outbox() as outbox:
         email = outbox.get(email_id(id))
+        if email.sensitive and (source or text):
+            raise ConfigurationError(f"email {email.id} is sensitive: what it says is shown nowhere, to nobody")
         letter = outbox.letter(email.id, version=_checked_version(email, version)) if source or text else None
     if letter is None:
         print_json(as_record(email)) if json else _print_email(email)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 from postroom.demo.story import Story
 from postroom.outbox import AsyncOutbox
 from postroom.people.accounts import add_person, find_person
+from postroom.people.passwords import hash_password
 from postroom.people.values import Role
 from postroom.web import admin
 
@@ -27,7 +28,7 @@ PASSWORD = "the kettle is on"  # noqa: S105  printed on the screen: the demo's o
 def let_in(outbox: Outbox) -> None:
     """A person for whoever watches, with a password that is told and a code that arrives in the dev inbox."""
     if outbox.database.run(find_person(KEEPER), writes=False) is None:
-        outbox.database.run(add_person(KEEPER, role=Role.ADMIN, password=PASSWORD))
+        outbox.database.run(add_person(KEEPER, role=Role.ADMIN, password=hash_password(PASSWORD)))
 
 
 class DeskThread:

@@ -31,12 +31,12 @@ def test_the_printed_script_makes_the_schema_that_migrate_makes(postroom: Comman
 
 
 def test_printing_the_script_needs_no_database_and_makes_no_file(postroom: CommandLine, tmp_path: Path) -> None:
-    answer = postroom("migrate", "--sql", "--roles", "--database", "postgresql://nobody:secret@127.0.0.1:1/none")
+    answer = postroom("migrate", "--sql", "--roles", "--database", "postgresql://nobody:hush-hush@127.0.0.1:1/none")
 
     assert answer.code == 0
     assert "CREATE TABLE postroom.emails" in answer.out
     assert "postroom_reader" in answer.out
-    assert "secret" not in answer.out
+    assert "hush-hush" not in answer.out
     assert list(tmp_path.iterdir()) == []
 
 

@@ -120,3 +120,17 @@ async def test_what_is_no_id_belongs_to_no_email(desk: DeskService) -> None:
     for id in ("nonsense", "", "01890000-0000-7000-8000-000000000000"):
         with pytest.raises(EmailNotFound):
             await desk.email(id)
+
+
+async def test_numbers_of_a_workspace_that_were_not_counted_to_the_end_say_so(
+    outbox: Outbox, desk: DeskService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the newest emails of a status are looked at; «2» with more to come is «2+», not «2»."""
+    enqueue(outbox, 3, workspace="ours")
+    monkeypatch.setattr(overlook, "WITHIN", 2)
+
+    counts, more = await desk.counts(workspaces=frozenset({"ours"}))
+    everything, exact = await desk.counts()
+
+    assert (counts["pending"], more["pending"], more["dead"]) == (2, True, False)
+    assert (everything["pending"], exact["pending"]) == (3, False)

@@ -68,9 +68,7 @@ def test_totals_never_go_back_when_emails_are_removed_and_tallies_summed_up(outb
     bring_to(outbox, Status.CANCELLED)
     before = look(outbox).totals
     now = clock.advance(days=100)
-    assert outbox.database.run(
-        housekeeping.prune_batch(before=now, statuses=[Status.SENT, Status.CANCELLED], limit=10)
-    )
+    assert outbox.database.run(housekeeping.prune_batch(before=now, statuses=[Status.SENT, Status.CANCELLED], limit=10))
     clock.advance(minutes=2)
     outbox.database.run(housekeeping.compact())
 

@@ -24,7 +24,7 @@ from postroom.store.questions import driver, get, list_emails, matches
 from postroom.vocabulary import EmailId, Status
 
 WINDOW = 10_000
-"""Emails along an index that one page looks at, at most, where it has to look at each."""
+"""Emails that one page looks at, at most, where it has to look at each; shared by the indexes it walks along."""
 
 _BATCH = 500
 
@@ -82,9 +82,10 @@ def find(wanted: Wanted, *, limit: int, before: EmailId | None) -> Plan[FoundPag
     if wanted.ids is not None:
         return (yield from _named(wanted, limit, before))
     reach: list[EmailId] = []
+    window = max(1, WINDOW // max(1, len(wanted.filters)))
     for each in wanted.filters:
         if _looks_at_each(each) or wanted.cause:
-            end = yield from edge(each, before=before, window=WINDOW)
+            end = yield from edge(each, before=before, window=window)
             reach += [end] if end else []
     # All stop where the first one has to, or a later page would bring emails that belong into this one.
     after = max(reach, default=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -28,8 +28,8 @@ SILENT = timedelta(seconds=30)
 FAILURES = 5_000
 """Dead emails that causes are told from, the newest ones."""
 
-SENT_COUNTED = 10_000
-"""How far sent emails of a workspace are counted."""
+WITHIN = 2_000
+"""Emails of a status that are looked at to count those of some workspaces, the newest ones."""
 
 _ATTEMPT = "outcome"
 """What the history says of attempts, and of attempts only."""
@@ -40,7 +40,7 @@ def dashboard(*, workspaces: Workspaces = None) -> Plan[Dashboard]:
     now = yield from clock()
     visible = None if workspaces is None else sorted(workspaces)
     numbers, capped = yield from counted(workspaces=workspaces)
-    oldest = yield from (oldest_due() if visible is None else oldest_due_within(visible))
+    oldest = yield from (oldest_due() if visible is None else oldest_due_within(visible, window=WITHIN))
     last_hour, last_day = (yield from _charts(now)) if visible is None else (None, None)
     at_work = yield from _workers(now)
     ways_out = yield from _transports()
@@ -58,15 +58,17 @@ def dashboard(*, workspaces: Workspaces = None) -> Plan[Dashboard]:
         workers=at_work,
         transports=ways_out,
         failures=grouped(causes),
-        failures_capped=sum(each.count for each in causes) >= FAILURES,
+        failures_capped=capped[Status.DEAD] or numbers[Status.DEAD] > FAILURES,
     )
 
 
 def counted(*, workspaces: Workspaces = None) -> Plan[tuple[dict[str, int], dict[str, bool]]]:
     """How many emails there are by status, and where there are at least that many: for tabs and gauges."""
-    visible = None if workspaces is None else sorted(workspaces)
-    numbers = yield from (counts() if visible is None else counts_within(visible, at_most=SENT_COUNTED))
-    return numbers, _capped(numbers, visible)
+    if workspaces is None:
+        numbers = yield from counts()
+        return numbers, dict.fromkeys(numbers, False)
+    found = yield from counts_within(sorted(workspaces), window=WITHIN)
+    return {name: count for name, (count, _) in found.items()}, {name: more for name, (_, more) in found.items()}
 
 
 def _charts(now: datetime) -> Plan[tuple[Series, Series]]:
@@ -96,10 +98,6 @@ def _transports() -> Plan[tuple[TransportView, ...]]:
         )
         for each in found
     )
-
-
-def _capped(numbers: Mapping[str, int], visible: Sequence[str] | None) -> dict[str, bool]:
-    return {name: visible is not None and name == Status.SENT and n >= SENT_COUNTED for name, n in numbers.items()}
 
 
 def whole_email(id: EmailId, *, workspaces: Workspaces = None) -> Plan[EmailView]:

@@ -23,6 +23,9 @@ SEND_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.
 LAG_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0)
 
 
+_DOT = Phase.DOT.value
+
+
 class Buckets:
     """A histogram: how many values lie in which range, and their sum."""
 
@@ -46,7 +49,9 @@ class WorkerMeter(Meter):
 
     def __init__(self) -> None:
         # All there from the beginning: Prometheus does not see a number grow whose first value is not zero.
-        self.attempts = {(outcome.value, phase.value): 0 for outcome in OUTCOMES for phase in Phase}
+        self.attempts: dict[tuple[str, str], int] = {
+            (outcome.value, phase.value): 0 for outcome in OUTCOMES for phase in Phase
+        }
         self.takeovers = 0
         self.claimed_emails = 0
         self.settled_emails = 0
@@ -63,7 +68,7 @@ class WorkerMeter(Meter):
                 self.queue_lag.add(max((email.claimed_at - email.due_at).total_seconds(), 0.0))
 
     def attempted(self, outcome: Outcome, report: Report) -> None:
-        made = (outcome.status.value, outcome.event.get("phase", Phase.DOT.value))
+        made = outcome.status, outcome.event.get("phase", _DOT)  # a status hashes as its own spelling does
         self.attempts[made] = self.attempts.get(made, 0) + 1
         self.send.add(sum(report.milliseconds.values()) / 1000)
 

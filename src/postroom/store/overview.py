@@ -14,9 +14,11 @@ from typing import Any
 from postroom.compose.frozen import recipients_in
 from postroom.store.contract import Filter, moment
 from postroom.store.ids import LAST
-from postroom.store.plan import Plan, ask
+from postroom.store.plan import Plan, Rows, ask
 from postroom.store.questions import driver, earliest, latest
 from postroom.vocabulary import DeadReason, EmailId, Status
+
+_UNFINISHED = tuple(status for status in Status if status not in (Status.SENT, Status.CANCELLED))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,21 +82,33 @@ def failures(*, at_most: int, workspaces: Sequence[str] | None = None) -> Plan[l
     ]
 
 
-def counts_within(workspaces: Sequence[str], *, at_most: int) -> Plan[dict[str, int]]:
-    """How many emails these workspaces have, by status; sent ones counted among the newest `at_most` of each."""
-    found: dict[str, int] = dict.fromkeys(Status, 0)
-    rows = yield ask("count_within", workspaces=list(workspaces))
-    found.update({status: int(count) for status, count in rows})
+def counts_within(workspaces: Sequence[str], *, window: int) -> Plan[dict[str, tuple[int, bool]]]:
+    """How many emails these workspaces have, by status, and whether there may be more.
+
+    No index tells workspaces apart within a status, so only the newest of each status are looked at.
+    """
+    found: dict[str, tuple[int, bool]] = {}
+    for status in _UNFINISHED:
+        rows = yield ask("count_unfinished_within", status=status, workspaces=list(workspaces), limit=window)
+        found[status] = _within(rows, window)
+    rows = yield ask("count_cancelled_within", workspaces=list(workspaces), limit=window)
+    found[Status.CANCELLED] = _within(rows, window)
+    sent = []
     for workspace in workspaces:
         name = "count_sent_within" if workspace else "count_sent_without_workspace"
-        [[count]] = yield ask(name, term=f"workspace:{workspace}", limit=at_most)
-        found[Status.SENT] += int(count)
-    return {str(status): count for status, count in found.items()}
+        sent += [_within((yield ask(name, term=f"workspace:{workspace}", limit=window)), window)]
+    found[Status.SENT] = sum(count for count, _ in sent), any(more for _, more in sent)
+    return {str(status): found[status] for status in Status}
 
 
-def oldest_due_within(workspaces: Sequence[str]) -> Plan[datetime | None]:
-    """Since when the oldest due email of these workspaces waits; None when nothing is due."""
-    [[due_at]] = yield ask("oldest_due_within", workspaces=list(workspaces))
+def _within(rows: Rows, window: int) -> tuple[int, bool]:
+    [[looked_at, count]] = rows
+    return int(count), looked_at >= window
+
+
+def oldest_due_within(workspaces: Sequence[str], *, window: int) -> Plan[datetime | None]:
+    """Since when the oldest due email of these workspaces waits; None when none is among the first in any lane."""
+    [[due_at]] = yield ask("oldest_due_within", workspaces=list(workspaces), limit=window)
     return moment(due_at)
 
 

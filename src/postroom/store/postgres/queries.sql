@@ -887,36 +887,41 @@ ORDER BY version;
 -- name: failures
 SELECT dead_reason, reply_code, beginning, count(*) AS emails, max(id::text)
 FROM (
-    SELECT id, dead_reason, reply_code, substr(last_error, 1, 120) AS beginning
+    SELECT id, dead_reason, reply_code, workspace, substr(last_error, 1, 120) AS beginning
     FROM postroom.emails
     WHERE status = 'dead' AND status NOT IN ('sent', 'cancelled')
-        AND (
-            :workspaces::text IS NULL
-            OR workspace = ANY (ARRAY (SELECT json_array_elements_text((:workspaces::text)::json)))
-        )
     ORDER BY id DESC
     LIMIT :limit::bigint
-) AS dead
+) AS newest
+WHERE :workspaces::text IS NULL OR workspace = ANY (ARRAY (SELECT json_array_elements_text((:workspaces::text)::json)))
 GROUP BY dead_reason, reply_code, beginning
 ORDER BY emails DESC;
 
--- How many emails some workspaces have, by status, but for those that were sent.
--- name: count_within
-SELECT status, count(*)
-FROM postroom.emails
-WHERE status NOT IN ('sent', 'cancelled')
-    AND workspace = ANY (ARRAY (SELECT json_array_elements_text((:workspaces::text)::json)))
-GROUP BY status
-UNION ALL
-SELECT status, count(*)
-FROM postroom.emails
-WHERE status = 'cancelled'
-    AND workspace = ANY (ARRAY (SELECT json_array_elements_text((:workspaces::text)::json)))
-GROUP BY status;
+-- How many of the newest emails in an unfinished status were looked at, and how many belong to some workspaces.
+-- name: count_unfinished_within
+SELECT count(*), count(*) FILTER (WHERE workspace = ANY (ARRAY (SELECT json_array_elements_text((:workspaces::text)::json))))
+FROM (
+    SELECT workspace
+    FROM postroom.emails
+    WHERE status = :status::text AND status NOT IN ('sent', 'cancelled')
+    ORDER BY id DESC
+    LIMIT :limit::bigint
+) AS newest;
 
--- How many of the newest emails of a workspace were sent.
+-- The same among the cancelled.
+-- name: count_cancelled_within
+SELECT count(*), count(*) FILTER (WHERE workspace = ANY (ARRAY (SELECT json_array_elements_text((:workspaces::text)::json))))
+FROM (
+    SELECT workspace
+    FROM postroom.emails
+    WHERE status = 'cancelled'
+    ORDER BY id DESC
+    LIMIT :limit::bigint
+) AS newest;
+
+-- How many of the newest emails of one workspace were looked at, and how many of them were sent.
 -- name: count_sent_within
-SELECT count(*)
+SELECT count(*), count(*) FILTER (WHERE e.status = 'sent')
 FROM (
     SELECT email_id
     FROM postroom.terms
@@ -924,27 +929,31 @@ FROM (
     ORDER BY email_id DESC
     LIMIT :limit::bigint
 ) AS newest
-JOIN postroom.emails e ON e.id = newest.email_id
-WHERE e.status = 'sent';
+JOIN postroom.emails e ON e.id = newest.email_id;
 
--- How many of the newest emails were sent and belong to no workspace, which is no term.
+-- The same for emails of no workspace, which is no term.
 -- name: count_sent_without_workspace
-SELECT count(*)
+SELECT count(*), count(*) FILTER (WHERE status = 'sent' AND workspace = '')
 FROM (
     SELECT status, workspace
     FROM postroom.emails
     ORDER BY id DESC
     LIMIT :limit::bigint
-) AS newest
-WHERE status = 'sent' AND workspace = '';
+) AS newest;
 
--- How long the oldest due email of some workspaces has waited.
+-- How long the oldest due email of some workspaces has waited, among those whose turn comes first in each lane.
 -- name: oldest_due_within
-SELECT min(due_at)
-FROM postroom.emails
-WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
-    AND due_at <= {now}
-    AND workspace = ANY (ARRAY (SELECT json_array_elements_text((:workspaces::text)::json)));
+SELECT min(first.due_at)
+FROM generate_series(0, 2) AS lane
+CROSS JOIN LATERAL (
+    SELECT due_at, workspace
+    FROM postroom.emails
+    WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
+        AND priority = lane AND due_at <= {now}
+    ORDER BY due_at, id
+    LIMIT :limit::bigint
+) AS first
+WHERE first.workspace = ANY (ARRAY (SELECT json_array_elements_text((:workspaces::text)::json)));
 
 -- Where these emails belong and stand.
 -- name: placed

@@ -827,31 +827,41 @@ ORDER BY version;
 -- name: failures
 SELECT dead_reason, reply_code, beginning, count(*) AS emails, max(id)
 FROM (
-    SELECT id, dead_reason, reply_code, substr(last_error, 1, 120) AS beginning
+    SELECT id, dead_reason, reply_code, workspace, substr(last_error, 1, 120) AS beginning
     FROM postroom_emails
     WHERE status = 'dead' AND status NOT IN ('sent', 'cancelled')
-        AND (:workspaces IS NULL OR workspace IN (SELECT value FROM json_each(:workspaces)))
     ORDER BY id DESC
     LIMIT :limit
-) AS dead
+) AS newest
+WHERE :workspaces IS NULL OR workspace IN (SELECT value FROM json_each(:workspaces))
 GROUP BY dead_reason, reply_code, beginning
 ORDER BY emails DESC;
 
--- How many emails some workspaces have, by status, but for those that were sent.
--- name: count_within
-SELECT status, count(*)
-FROM postroom_emails
-WHERE status NOT IN ('sent', 'cancelled') AND workspace IN (SELECT value FROM json_each(:workspaces))
-GROUP BY status
-UNION ALL
-SELECT status, count(*)
-FROM postroom_emails
-WHERE status = 'cancelled' AND workspace IN (SELECT value FROM json_each(:workspaces))
-GROUP BY status;
+-- How many of the newest emails in an unfinished status were looked at, and how many belong to some workspaces.
+-- name: count_unfinished_within
+SELECT count(*), coalesce(sum(workspace IN (SELECT value FROM json_each(:workspaces))), 0)
+FROM (
+    SELECT workspace
+    FROM postroom_emails
+    WHERE status = :status AND status NOT IN ('sent', 'cancelled')
+    ORDER BY id DESC
+    LIMIT :limit
+) AS newest;
 
--- How many of the newest emails of a workspace were sent.
+-- The same among the cancelled.
+-- name: count_cancelled_within
+SELECT count(*), coalesce(sum(workspace IN (SELECT value FROM json_each(:workspaces))), 0)
+FROM (
+    SELECT workspace
+    FROM postroom_emails
+    WHERE status = 'cancelled'
+    ORDER BY id DESC
+    LIMIT :limit
+) AS newest;
+
+-- How many of the newest emails of one workspace were looked at, and how many of them were sent.
 -- name: count_sent_within
-SELECT count(*)
+SELECT count(*), coalesce(sum(e.status = 'sent'), 0)
 FROM (
     SELECT email_id
     FROM postroom_terms
@@ -859,25 +869,41 @@ FROM (
     ORDER BY email_id DESC
     LIMIT :limit
 ) AS newest
-CROSS JOIN postroom_emails e ON e.id = newest.email_id
-WHERE e.status = 'sent';
+CROSS JOIN postroom_emails e ON e.id = newest.email_id;
 
--- How many of the newest emails were sent and belong to no workspace, which is no term.
+-- The same for emails of no workspace, which is no term.
 -- name: count_sent_without_workspace
-SELECT count(*)
+SELECT count(*), coalesce(sum(status = 'sent' AND workspace = ''), 0)
 FROM (
     SELECT status, workspace
     FROM postroom_emails
     ORDER BY id DESC
     LIMIT :limit
-) AS newest
-WHERE status = 'sent' AND workspace = '';
+) AS newest;
 
--- How long the oldest due email of some workspaces has waited.
+-- How long the oldest due email of some workspaces has waited, among those whose turn comes first in each lane.
 -- name: oldest_due_within
 SELECT min(due_at)
-FROM postroom_emails
-WHERE {waiting} AND due_at <= :now AND workspace IN (SELECT value FROM json_each(:workspaces));
+FROM (
+    SELECT due_at, workspace
+    FROM (
+        SELECT due_at, workspace FROM postroom_emails
+        WHERE {waiting} AND priority = 0 AND due_at <= :now ORDER BY due_at, id LIMIT :limit
+    )
+    UNION ALL
+    SELECT due_at, workspace
+    FROM (
+        SELECT due_at, workspace FROM postroom_emails
+        WHERE {waiting} AND priority = 1 AND due_at <= :now ORDER BY due_at, id LIMIT :limit
+    )
+    UNION ALL
+    SELECT due_at, workspace
+    FROM (
+        SELECT due_at, workspace FROM postroom_emails
+        WHERE {waiting} AND priority = 2 AND due_at <= :now ORDER BY due_at, id LIMIT :limit
+    )
+) AS first
+WHERE workspace IN (SELECT value FROM json_each(:workspaces));
 
 -- Where these emails belong and stand.
 -- name: placed

@@ -125,7 +125,8 @@ class Worker:
             meter=meter,
         )
         self._claimer.ready = lambda: not self._journal_failed and self._settler.backlog <= 2 * MOST_BUFFERED
-        self._claimer.finished = lambda: settings.until_idle and self._idle()
+        self._claimer.finished_when_idle = settings.until_idle
+        self._claimer.idle = self._idle
 
     # ---------------------------------------------------------------- life
 

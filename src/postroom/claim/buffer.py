@@ -21,6 +21,8 @@ class Buffer:
         self._idle: list[asyncio.Future[Claimed | None]] = []
         self._closed = False
         self._count = 0
+        self.taken = 0
+        """How many emails have left it."""
         self.mark = 0
         """At so many, or fewer, the buffer is low."""
         self.low = asyncio.Event()
@@ -61,6 +63,7 @@ class Buffer:
         for lane in self._waiting:
             if lane:
                 self._count -= 1
+                self.taken += 1
                 return lane.popleft()
         return None
 

@@ -25,8 +25,14 @@ from postroom.vocabulary import Priority
 
 LOOK_AGAIN = 0.01
 """Seconds between looks for urgent emails while the buffer is well filled."""
+AHEAD = 0.2
+"""Seconds' worth of emails to have claimed ahead."""
+PACE = 0.05
+"""Seconds over which the pace of the lanes is taken."""
 AT_ONCE = 0.005
 """Seconds to wait for what is due already, and was not to be had: another worker has it."""
+SOON = 0.05
+"""Seconds between looks whether all is done, for a worker that is to stop then."""
 SHUT = 1.0
 """Seconds between looks while the transport may not be used."""
 FIRST_PAUSE, LAST_PAUSE = 0.05, 1.0
@@ -53,8 +59,10 @@ class Claimer:
         """`most`: how many emails are claimed ahead; `poll`: how long to rest at most for want of a wake-up."""
         self.ready: Callable[[], bool] = lambda: True
         """Whether the rest of the worker can take more on."""
-        self.finished: Callable[[], bool] = lambda: False
-        """Whether the worker may stop once nothing is due."""
+        self.finished_when_idle = False
+        """Whether the worker is to stop once nothing is due …"""
+        self.idle: Callable[[], bool] = lambda: True
+        """… and it has nothing in hand."""
         self.stopping = asyncio.Event()
         self._database = database
         self._transport = transport
@@ -69,7 +77,10 @@ class Claimer:
         self._meter = meter
         self._rate = parse_rate(transport.server.rate) if transport.server.rate else None
         self._turn = 0
-        self._target = min(most, 2 * transport.connections)
+        self._least = min(most, 2 * transport.connections)
+        self._target = self._least
+        self._paced = time.monotonic(), 0
+        """When the pace was last taken, and how many emails had left the buffer by then."""
 
     async def until_stopped(self) -> None:
         """Claim, rest, claim. While the database is away, try again a little later each time."""
@@ -92,8 +103,18 @@ class Claimer:
         self._wake_up.woken.set()
         self._buffer.low.set()
 
+    def _keep_pace(self) -> None:
+        """Aim for what the lanes use up in a moment: a fast server gets large batches, a slow one holds few leases."""
+        now, (since, taken) = time.monotonic(), self._paced
+        if now - since < PACE:
+            return
+        self._paced = now, self._buffer.taken
+        pace = (self._buffer.taken - taken) / (now - since)
+        self._target = min(self._most, max(self._least, int(pace * AHEAD)))
+
     async def _until_wanted(self) -> None:
         """Leave a buffer alone that is more than half full, but for a look at what is urgent when we are woken."""
+        self._keep_pace()
         self._buffer.mark = self._target // 2
         if len(self._buffer) > self._buffer.mark:
             await asyncio.sleep(LOOK_AGAIN)
@@ -131,7 +152,7 @@ class Claimer:
         return shares(granted.granted, turn=self._turn)
 
     async def _take(self, wanted: Shares) -> int:
-        asked, room = time.monotonic(), self._target - len(self._buffer)
+        asked = time.monotonic()
         plan = claims.claim(
             worker=self._worker,
             lease=self._lease,
@@ -145,8 +166,6 @@ class Claimer:
             return 0
         reach("claimed")
         self._holdings.add(emails, asked=asked)
-        if room > 0 and len(emails) >= room * 9 // 10 and self._buffer.idle_lanes:
-            self._target = min(self._most, self._target * 2)  # the lanes were hungry
         self._buffer.add(emails)
         return len(emails)
 
@@ -155,7 +174,7 @@ class Claimer:
         if len(self._buffer) > self._buffer.mark:
             return False
         due = await self._database.run(questions.next_due(), writes=False, atomic=False)
-        if self.finished() and not self._something_due(due):
+        if self.finished_when_idle and self.idle() and not self._something_due(due):
             return True
         await first_of(self._wake_up.woken.wait(), self.stopping.wait(), seconds=self._pause_until(due))
         return False
@@ -164,6 +183,8 @@ class Claimer:
         wait = self._poll
         if due is not None:
             wait = min(wait, max((due - self._holdings.now()).total_seconds(), AT_ONCE))
+        if self.finished_when_idle:
+            wait = min(wait, SOON)  # what is under way may be all there is
         if self._minder.may_send():
             return wait
         return SHUT if wait <= AT_ONCE else min(wait, SHUT)

@@ -21,7 +21,7 @@ from postroom.store.open import AsyncDatabase
 from postroom.vocabulary import EmailId
 
 GROUP = 500
-GATHER = 0.008
+GATHER = 0.02
 """Seconds to let outcomes gather while plenty are coming: fewer commits, the same durability."""
 FIRST_PAUSE, LAST_PAUSE = 0.05, 2.0
 
@@ -62,13 +62,12 @@ class Settler:
             await self._arrived.wait()
             if self.busy():
                 await asyncio.sleep(GATHER)
-            self._arrived.clear()
-            while self._waiting:
-                group, self._waiting = self._waiting[:GROUP], self._waiting[GROUP:]
-                self._under_way = len(group)
-                await self._commit(group)
-                self._under_way = 0
-            if not self.backlog:
+            group, self._waiting = self._waiting[:GROUP], self._waiting[GROUP:]
+            self._under_way = len(group)
+            await self._commit(group)
+            self._under_way = 0
+            if not self._waiting:
+                self._arrived.clear()
                 self.empty.set()
 
     async def _commit(self, group: list[Settlement]) -> None:

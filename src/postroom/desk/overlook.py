@@ -40,7 +40,7 @@ def dashboard(*, workspaces: Workspaces = None) -> Plan[Dashboard]:
     now = yield from clock()
     visible = None if workspaces is None else sorted(workspaces)
     numbers, capped = yield from counted(workspaces=workspaces)
-    oldest = yield from (oldest_due() if visible is None else oldest_due_within(visible, window=WITHIN))
+    oldest = yield from (oldest_due() if visible is None else oldest_due_within(visible, at_most=WITHIN))
     last_hour, last_day = (yield from _charts(now)) if visible is None else (None, None)
     at_work = yield from _workers(now)
     ways_out = yield from _transports()
@@ -67,7 +67,7 @@ def counted(*, workspaces: Workspaces = None) -> Plan[tuple[dict[str, int], dict
     if workspaces is None:
         numbers = yield from counts()
         return numbers, dict.fromkeys(numbers, False)
-    found = yield from counts_within(sorted(workspaces), window=WITHIN)
+    found = yield from counts_within(sorted(workspaces), at_most=WITHIN)
     return {name: count for name, (count, _) in found.items()}, {name: more for name, (_, more) in found.items()}
 
 

@@ -82,21 +82,21 @@ def failures(*, at_most: int, workspaces: Sequence[str] | None = None) -> Plan[l
     ]
 
 
-def counts_within(workspaces: Sequence[str], *, window: int) -> Plan[dict[str, tuple[int, bool]]]:
+def counts_within(workspaces: Sequence[str], *, at_most: int) -> Plan[dict[str, tuple[int, bool]]]:
     """How many emails these workspaces have, by status, and whether there may be more.
 
-    No index tells workspaces apart within a status, so only the newest of each status are looked at.
+    No index tells workspaces apart within a status, so only the newest `at_most` of each status are looked at.
     """
     found: dict[str, tuple[int, bool]] = {}
     for status in _UNFINISHED:
-        rows = yield ask("count_unfinished_within", status=status, workspaces=list(workspaces), limit=window)
-        found[status] = _within(rows, window)
-    rows = yield ask("count_cancelled_within", workspaces=list(workspaces), limit=window)
-    found[Status.CANCELLED] = _within(rows, window)
+        rows = yield ask("count_unfinished_within", status=status, workspaces=list(workspaces), limit=at_most)
+        found[status] = _within(rows, at_most)
+    rows = yield ask("count_cancelled_within", workspaces=list(workspaces), limit=at_most)
+    found[Status.CANCELLED] = _within(rows, at_most)
     sent = []
     for workspace in workspaces:
         name = "count_sent_within" if workspace else "count_sent_without_workspace"
-        sent += [_within((yield ask(name, term=f"workspace:{workspace}", limit=window)), window)]
+        sent += [_within((yield ask(name, term=f"workspace:{workspace}", limit=at_most)), at_most)]
     found[Status.SENT] = sum(count for count, _ in sent), any(more for _, more in sent)
     return {str(status): found[status] for status in Status}
 
@@ -106,9 +106,9 @@ def _within(rows: Rows, window: int) -> tuple[int, bool]:
     return int(count), looked_at >= window
 
 
-def oldest_due_within(workspaces: Sequence[str], *, window: int) -> Plan[datetime | None]:
-    """Since when the oldest due email of these workspaces waits; None when none is among the first in any lane."""
-    [[due_at]] = yield ask("oldest_due_within", workspaces=list(workspaces), limit=window)
+def oldest_due_within(workspaces: Sequence[str], *, at_most: int = 2_000) -> Plan[datetime | None]:
+    """Since when the oldest due email of these workspaces waits; None if none is among the first in a lane."""
+    [[due_at]] = yield ask("oldest_due_within", workspaces=list(workspaces), limit=at_most)
     return moment(due_at)
 
 

@@ -17,7 +17,7 @@ from postroom.admin.notices import with_notice
 from postroom.admin.places import desk_of, root_of
 from postroom.admin.rendering import render
 from postroom.admin.security import content_policy, needs, safe_next
-from postroom.desk.service import TransportNotFound
+from postroom.desk.service import TransportNotFound, TransportShared
 from postroom.desk.values import ActResult, Search
 from postroom.errors import EmailNotFound, InvalidEmail, NotApplicable
 from postroom.people.values import Person, Role
@@ -95,13 +95,16 @@ async def transport(request: Request, person: Operator, name: str) -> Response:
     desk = desk_of(request)
     try:
         if name == "pause":
-            await desk.pause_transport(which, _text(form, "reason") or "paused by a person", person.name)
+            reason = _text(form, "reason") or "paused by a person"
+            await desk.pause_transport(which, reason, person.name, workspaces=person.workspaces)
         elif name == "resume":
-            await desk.resume_transport(which, person.name)
+            await desk.resume_transport(which, person.name, workspaces=person.workspaces)
         else:
             raise HTTPException(404)
     except TransportNotFound:
         return _go(with_notice(home, "no_transport"))
+    except TransportShared:
+        raise HTTPException(403) from None
     return _go(with_notice(home, name))
 
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from itertools import islice
+from itertools import chain, islice
+from typing import Any
 
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.store.contract import Receipt
 from postroom.store.order import Order
-from postroom.store.plan import Copy, Plan, ask
+from postroom.store.plan import Copy, Plan, Row, ask
 from postroom.vocabulary import EmailId
 
 CHUNK = 500
-"""Emails per statement or COPY: enough to make the round trip cheap, little enough to keep memory flat."""
+"""Emails per statement: enough to make the round trip cheap, little enough to keep memory flat."""
+COPIED = 2_000
+"""Emails per COPY; their bodies pass through, only a few hundred bytes of each are kept until the next."""
 
 
 def enqueue(orders: Sequence[Order]) -> Plan[list[Receipt]]:
@@ -36,15 +39,22 @@ def enqueue(orders: Sequence[Order]) -> Plan[list[Receipt]]:
 
 
 def enqueue_each(orders: Iterable[Order], *, copies: bool) -> Plan[int]:
-    """Take many emails in with constant memory; how many were new. Keyed emails cannot be copied: keys may collide."""
+    """Take many emails in with constant memory; how many were new.
+
+    Plain ones are copied, and composed while the database is busy with those before; from the first that is not plain
+    on, a chunk goes by statement, because keys may collide.
+    """
     added = 0
     iterator = iter(orders)
-    while chunk := list(islice(iterator, CHUNK)):
-        if copies and all(map(_is_plain, chunk)):
-            added += yield from _copy(chunk)
-        else:
-            receipts = yield from enqueue(chunk)
-            added += sum(not receipt.duplicate for receipt in receipts)
+    while (first := next(iterator, None)) is not None:
+        if copies and _is_plain(first):
+            run = _Run(first, iterator)
+            added += yield from _copy(run)
+            if run.odd is None:
+                continue
+            first = run.odd
+        receipts = yield from enqueue([first, *islice(iterator, CHUNK - 1)])
+        added += sum(not receipt.duplicate for receipt in receipts)
     return added
 
 
@@ -60,21 +70,34 @@ _EMAIL_COLUMNS = (
 _CONTENT_COLUMNS = ("email_id", "subject", "message_id", "envelope", "text", "html", "size", "terms")
 
 
-def _copy(orders: list[Order]) -> Plan[int]:
-    now: datetime = (yield ask("clock"))[0][0]
-    rows = [order.as_row() for order in orders]
-    yield Copy(
-        "contents",
-        _CONTENT_COLUMNS,
-        (
-            (
-                *(row["id"], row["subject"], row["message_id"], row["envelope"], row["text"], row["html"]),
+class _Run:
+    """Plain orders in a row, at most `COPIED`, taken from an iterator one by one."""
+
+    def __init__(self, first: Order, following: Iterator[Order]) -> None:
+        self.odd: Order | None = None
+        """The order that ended the run by not being plain, if one did."""
+        self.rows: list[dict[str, Any]] = []
+        """What is to be written of them beside their content, which is not kept."""
+        self._orders = chain([first], islice(following, COPIED - 1))
+
+    def contents(self) -> Iterator[Row]:
+        """The rows of their content, made as they are asked for."""
+        for order in self._orders:
+            if not _is_plain(order):
+                self.odd = order
+                return
+            row = order.as_row()
+            yield (
+                *(row["id"], row["subject"], row["message_id"], row["envelope"], row.pop("text"), row.pop("html")),
                 *(row["size"], json.dumps(row["terms"], ensure_ascii=False)),
             )
-            for row in rows
-        ),
-    )
-    yield Copy("terms", ("term", "email_id"), ((term, row["id"]) for row in rows for term in row["terms"]))
+            self.rows.append(row)
+
+
+def _copy(run: _Run) -> Plan[int]:
+    now: datetime = (yield ask("clock"))[0][0]
+    yield Copy("contents", _CONTENT_COLUMNS, run.contents())
+    yield Copy("terms", ("term", "email_id"), ((term, row["id"]) for row in run.rows for term in row["terms"]))
     yield Copy(
         "emails",
         _EMAIL_COLUMNS,
@@ -84,11 +107,11 @@ def _copy(orders: list[Order]) -> Plan[int]:
                 *(row["on_doubt"].value, row["sensitive"], row["channel"], row["kind"], row["workspace"], now),
                 row["expires_at"],
             )
-            for row in rows
+            for row in run.rows
         ),
     )
-    yield ask("copied", count=len(orders))
-    return len(orders)
+    yield ask("copied", count=len(run.rows))
+    return len(run.rows)
 
 
 def _store_attachments(orders: Sequence[Order]) -> Plan[None]:

@@ -67,11 +67,12 @@ class Intake:
             self.limits.check(email)
         now = now or datetime.now(UTC)
         chosen = self.policy_for(policy)
+        text = chosen.name if PRESETS.get(chosen.name) is chosen else chosen.to_text()
         id = new_id()
         return Order(
             id=id,
             letter=Letter.compose(email, id=id, date=now, default_sender=self.default_sender).freeze(),
-            policy=chosen.to_text(),
+            policy=text,
             max_attempts=chosen.max_attempts,
             priority=_priority(priority),
             key=None if key is None else check_key(key, longest=self.limits.key),

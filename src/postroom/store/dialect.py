@@ -14,6 +14,9 @@ from postroom.store.contract import microseconds
 from postroom.store.plan import Statement
 from postroom.store.queries import ParameterStyle, Queries
 
+PLAIN = frozenset({str, int, bool, float, bytes, type(None)})
+"""Types that every driver takes as they are."""
+
 Clock = Callable[[], datetime | None]
 """The time that statements go by; None leaves it to the database."""
 
@@ -42,6 +45,8 @@ class Dialect:
 
     def encode(self, value: Any) -> Any:
         """A value as every driver of this database takes it: enums by value, instants and lists as text or numbers."""
+        if type(value) in PLAIN:
+            return value
         match value:
             case Enum():
                 return value.value

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import chain, islice
-from typing import Any
 
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
@@ -14,6 +13,8 @@ from postroom.store.contract import Receipt
 from postroom.store.order import Order
 from postroom.store.plan import Copy, Plan, Row, ask
 from postroom.vocabulary import EmailId
+
+_encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 
 CHUNK = 500
 """Emails per statement: enough to make the round trip cheap, little enough to keep memory flat."""
@@ -63,9 +64,9 @@ def _is_plain(order: Order) -> bool:
     return order.key is None and order.lease is None and not order.letter.attachments
 
 
-_EMAIL_COLUMNS = (
-    *("id", "status", "priority", "due_at", "max_attempts", "policy", "on_doubt", "sensitive", "channel"),
-    *("kind", "workspace", "created_at", "expires_at"),
+_STATE_COLUMNS = (
+    *("id", "status", "priority", "max_attempts", "policy", "on_doubt", "sensitive", "channel", "kind", "workspace"),
+    *("expires_at", "due_at", "created_at"),
 )
 _CONTENT_COLUMNS = ("email_id", "subject", "message_id", "envelope", "text", "html", "size", "terms")
 
@@ -76,42 +77,39 @@ class _Run:
     def __init__(self, first: Order, following: Iterator[Order]) -> None:
         self.odd: Order | None = None
         """The order that ended the run by not being plain, if one did."""
-        self.rows: list[dict[str, Any]] = []
-        """What is to be written of them beside their content, which is not kept."""
+        self.states: list[Row] = []
+        """Of each order, its row of state without the times that are not known yet."""
+        self.terms: list[Row] = []
         self._orders = chain([first], islice(following, COPIED - 1))
 
     def contents(self) -> Iterator[Row]:
-        """The rows of their content, made as they are asked for."""
+        """The rows of their content, made as they are asked for and not kept."""
         for order in self._orders:
             if not _is_plain(order):
                 self.odd = order
                 return
-            row = order.as_row()
+            letter, found = order.letter, order.terms()
             yield (
-                *(row["id"], row["subject"], row["message_id"], row["envelope"], row.pop("text"), row.pop("html")),
-                *(row["size"], json.dumps(row["terms"], ensure_ascii=False)),
+                *(order.id, letter.subject, letter.message_id, letter.envelope, letter.text, letter.html),
+                *(letter.size, _encode(found)),
             )
-            self.rows.append(row)
+            self.terms.extend([(term, order.id) for term in found])
+            self.states.append(
+                (
+                    *(order.id, "pending", int(order.priority), order.max_attempts, order.policy),
+                    *(order.on_doubt.value, order.sensitive, order.channel, order.kind, order.workspace),
+                    *(order.expires_at, order.not_before),
+                )
+            )
 
 
 def _copy(run: _Run) -> Plan[int]:
     now: datetime = (yield ask("clock"))[0][0]
     yield Copy("contents", _CONTENT_COLUMNS, run.contents())
-    yield Copy("terms", ("term", "email_id"), ((term, row["id"]) for row in run.rows for term in row["terms"]))
-    yield Copy(
-        "emails",
-        _EMAIL_COLUMNS,
-        (
-            (
-                *(row["id"], "pending", row["priority"], row["due_at"] or now, row["max_attempts"], row["policy"]),
-                *(row["on_doubt"].value, row["sensitive"], row["channel"], row["kind"], row["workspace"], now),
-                row["expires_at"],
-            )
-            for row in run.rows
-        ),
-    )
-    yield ask("copied", count=len(run.rows))
-    return len(run.rows)
+    yield Copy("terms", ("term", "email_id"), run.terms)
+    yield Copy("emails", _STATE_COLUMNS, ((*state[:-1], state[-1] or now, now) for state in run.states))
+    yield ask("copied", count=len(run.states))
+    return len(run.states)
 
 
 def _store_attachments(orders: Sequence[Order]) -> Plan[None]:

@@ -42,6 +42,10 @@ class Order:
     def status(self) -> Status:
         return Status.SENDING if self.lease else Status.PENDING
 
+    def terms(self) -> list[str]:
+        """What it can be found by."""
+        return terms(self.letter, kind=self.kind, workspace=self.workspace)
+
     def as_row(self) -> dict[str, Any]:
         """In the names of the `enqueue` query."""
         letter = self.letter
@@ -68,13 +72,15 @@ class Order:
             "text": letter.text,
             "html": letter.html,
             "size": letter.size,
-            "terms": terms(letter, kind=self.kind, workspace=self.workspace),
+            "terms": self.terms(),
             "attachments": [digest for digest, _ in letter.attachments],
         }
 
 
 def terms(letter: Frozen, *, kind: str, workspace: str) -> list[str]:
-    """What this email can be found by, each with what it is."""
+    """What an email can be found by, each with what it is."""
+    if len(letter.recipients) == 1 and not (letter.tags or kind or workspace):
+        return [recipient_term(letter.recipients[0])]
     found = dict.fromkeys(recipient_term(address) for address in letter.recipients)
     found.update(dict.fromkeys(f"tag:{tag}" for tag in letter.tags))
     if kind:

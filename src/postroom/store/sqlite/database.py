@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from postroom.errors import ConfigurationError, PostroomError
-from postroom.store.dialect import Clock, sqlite_dialect
+from postroom.store.dialect import PLAIN, Clock, sqlite_dialect
 from postroom.store.failures import raise_plainly
 from postroom.store.plan import Copy, Plan, Rows, Step, ask, run
 from postroom.store.queries import ParameterStyle
@@ -155,12 +155,9 @@ class SqliteDatabase:
         encode = self.dialect.encode
         connection.executemany(
             f"INSERT INTO {self.dialect.tables}{copy.table} ({columns}) VALUES ({places})",  # noqa: S608  (all ours)
-            ([value if type(value) in _PLAIN else encode(value) for value in row] for row in copy.rows),
+            ([value if type(value) in PLAIN else encode(value) for value in row] for row in copy.rows),
         )
         return []
-
-
-_PLAIN = frozenset({str, int, bool, float, bytes, type(None)})
 
 
 def _lower(text: str | None) -> str | None:

@@ -30,7 +30,7 @@ def enqueue(orders: Sequence[Order]) -> Plan[list[Receipt]]:
     about to commit the same key, this one waits for it.
     """
     if len(orders) == 1 and _is_plain(orders[0]):
-        yield ask("enqueue_one", **orders[0].as_row())
+        yield ask("enqueue_one", **orders[0].as_plain_row())
         return [Receipt(id=orders[0].id)]
     yield from _store_attachments(orders)
     rows = yield ask("enqueue", emails=[order.as_row() for order in orders])

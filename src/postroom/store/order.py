@@ -46,6 +46,30 @@ class Order:
         """What it can be found by."""
         return terms(self.letter, kind=self.kind, workspace=self.workspace)
 
+    def as_plain_row(self) -> dict[str, Any]:
+        """In the names of the `enqueue_one` query: for an order without key, lease and attachments."""
+        letter = self.letter
+        return {
+            "id": self.id,
+            "priority": int(self.priority),
+            "due_at": self.not_before,
+            "max_attempts": self.max_attempts,
+            "policy": self.policy,
+            "on_doubt": self.on_doubt.value,
+            "sensitive": self.sensitive,
+            "channel": self.channel,
+            "kind": self.kind,
+            "workspace": self.workspace,
+            "expires_at": self.expires_at,
+            "subject": letter.subject,
+            "message_id": letter.message_id,
+            "envelope": letter.envelope,
+            "text": letter.text,
+            "html": letter.html,
+            "size": letter.size,
+            "terms": self.terms(),
+        }
+
     def as_row(self) -> dict[str, Any]:
         """In the names of the `enqueue` query."""
         letter = self.letter

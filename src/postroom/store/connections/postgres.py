@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from postroom.store.connections.driver import AsyncDriver, SyncDriver
@@ -9,6 +10,15 @@ from postroom.store.connections.transaction import Bracket, asyncpg_bracket, psy
 from postroom.store.dialect import Dialect
 from postroom.store.plan import Copy, Rows
 from postroom.store.queries import ParameterStyle
+
+
+@cache
+def _plain() -> tuple[Any, Any, Any]:
+    """psycopg's own cursors and rows; imported when the caller has shown that it is there."""
+    from psycopg import AsyncCursor, Cursor
+    from psycopg.rows import tuple_row
+
+    return Cursor, AsyncCursor, tuple_row
 
 
 class PsycopgCaller(SyncDriver):
@@ -36,10 +46,8 @@ class PsycopgCaller(SyncDriver):
 
     def _cursor(self) -> Any:
         """A plain one: neither the caller's row factory nor the caller's cursor factory may matter."""
-        from psycopg import Cursor
-        from psycopg.rows import tuple_row
-
-        return Cursor(self._connection, row_factory=tuple_row)
+        cursor, _, rows = _plain()
+        return cursor(self._connection, row_factory=rows)
 
 
 class AsyncPsycopgCaller(AsyncDriver):
@@ -66,10 +74,8 @@ class AsyncPsycopgCaller(AsyncDriver):
                 await stream.write_row(row)
 
     def _cursor(self) -> Any:
-        from psycopg import AsyncCursor
-        from psycopg.rows import tuple_row
-
-        return AsyncCursor(self._connection, row_factory=tuple_row)
+        _, cursor, rows = _plain()
+        return cursor(self._connection, row_factory=rows)
 
 
 class AsyncpgCaller(AsyncDriver):

@@ -35,8 +35,9 @@ async def test_an_email_enqueued_while_the_worker_is_idle_wakes_it(office: Offic
         await arrived(office, 1)
         [second] = office.enqueue()
         await arrived(office, 2)
-
         await until(lambda: office.get(second).status is Status.SENT)
+
+    assert office.server.copies(office.get(second).message_id) == 1
 
 
 async def test_the_oldest_leaves_first(office: Office) -> None:
@@ -243,8 +244,9 @@ async def test_without_notifications_polling_finds_the_work(postgres_office: Off
         await arrived(postgres_office, 1)
         deafen()
         [id] = postgres_office.enqueue()
-
         await until(lambda: postgres_office.get(id).status is Status.SENT)
+
+    assert postgres_office.server.copies(postgres_office.get(id).message_id) == 1
 
 
 def deafen() -> None:

@@ -86,6 +86,7 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "edge of everything": lambda house: overview.edge(Filter(), before=None, window=500),
     "edge of a status": lambda house: overview.edge(Filter(status=Status.DEAD), before=None, window=100),
     "edge of the cancelled": lambda house: overview.edge(Filter(status=Status.CANCELLED), before=None, window=100),
+    "edge of the sent": lambda house: overview.edge(Filter(status=Status.SENT), before=None, window=500),
     "edge of a tag": lambda house: overview.edge(Filter(tag="live-7"), before=None, window=100),
     "list a recipient": _list(Filter(recipient="past8@example.org")),
     "list a tag": _list(Filter(tag="live-7")),

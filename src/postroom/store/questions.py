@@ -141,8 +141,10 @@ def driver(wanted: Filter) -> tuple[str, str | None]:
     if rare:
         return "by_term", rare[0]
     match wanted.status:
-        case None | Status.SENT:
+        case None:
             return ("by_term", common[0]) if common else ("newest", None)
+        case Status.SENT:
+            return ("by_term", common[0]) if common else ("sent", None)
         case Status.CANCELLED:
             return "cancelled", None
         case status:

@@ -490,6 +490,17 @@ WHERE e.status = 'cancelled'
 ORDER BY e.id DESC
 LIMIT :limit::bigint;
 
+-- Newest first among the sent, however many newer ones still wait.
+-- name: list_sent
+SELECT {stored}
+FROM postroom.emails e
+{with_content}
+WHERE e.status = 'sent'
+    AND e.id < :before::uuid AND e.id >= :after::uuid
+    AND {residual}
+ORDER BY e.id DESC
+LIMIT :limit::bigint;
+
 -- Newest first among the emails with one exact term.
 -- name: list_by_term
 SELECT {stored}
@@ -1011,6 +1022,14 @@ LIMIT 1 OFFSET :offset::bigint;
 SELECT e.id::text
 FROM postroom.emails e
 WHERE status = 'cancelled' AND id < :before::uuid
+ORDER BY e.id DESC
+LIMIT 1 OFFSET :offset::bigint;
+
+-- The same among the sent.
+-- name: edge_sent
+SELECT e.id::text
+FROM postroom.emails e
+WHERE status = 'sent' AND id < :before::uuid
 ORDER BY e.id DESC
 LIMIT 1 OFFSET :offset::bigint;
 

@@ -433,6 +433,17 @@ WHERE e.status = 'cancelled'
 ORDER BY e.id DESC
 LIMIT :limit;
 
+-- Newest first among the sent, however many newer ones still wait.
+-- name: list_sent
+SELECT {stored}
+FROM postroom_emails e
+CROSS JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+WHERE e.status = 'sent'
+    AND e.id < :before AND e.id >= :after
+    AND {residual}
+ORDER BY e.id DESC
+LIMIT :limit;
+
 -- Newest first among the emails with one exact term.
 -- name: list_by_term
 SELECT {stored}
@@ -960,6 +971,14 @@ LIMIT 1 OFFSET :offset;
 SELECT id
 FROM postroom_emails
 WHERE status = 'cancelled' AND id < :before
+ORDER BY id DESC
+LIMIT 1 OFFSET :offset;
+
+-- The same among the sent.
+-- name: edge_sent
+SELECT id
+FROM postroom_emails
+WHERE status = 'sent' AND id < :before
 ORDER BY id DESC
 LIMIT 1 OFFSET :offset;
 

@@ -65,6 +65,10 @@ CREATE INDEX emails_unfinished ON postroom.emails (status, id)
 CREATE INDEX emails_cancelled ON postroom.emails (id)
     WHERE status = 'cancelled';
 
+-- Listings of the sent: without it, finding the newest would mean reading past a whole backlog of newer emails.
+CREATE INDEX emails_sent ON postroom.emails (id)
+    WHERE status = 'sent';
+
 -- Content. Written once; a corrected replay adds a version. Mail of usual size stays in the row, uncompressed:
 -- packing and unpacking 3 kB costs more than it saves.
 CREATE TABLE postroom.contents (

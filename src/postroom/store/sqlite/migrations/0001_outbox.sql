@@ -60,6 +60,10 @@ CREATE INDEX postroom_emails_unfinished ON postroom_emails (status, id)
 CREATE INDEX postroom_emails_cancelled ON postroom_emails (id)
     WHERE status = 'cancelled';
 
+-- Listings of the sent: without it, finding the newest would mean reading past a whole backlog of newer emails.
+CREATE INDEX postroom_emails_sent ON postroom_emails (id)
+    WHERE status = 'sent';
+
 -- Content. Written once; a corrected replay adds a version.
 CREATE TABLE postroom_contents (
     email_id   TEXT    NOT NULL,

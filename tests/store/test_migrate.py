@@ -15,9 +15,10 @@ import pytest
 
 from postroom import AsyncOutbox, Outbox, Status
 from postroom.errors import ConfigurationError, SchemaError
+from postroom.store.contract import Settlement
 from postroom.store.migrate import migrations, script
 from postroom.store.open import open_database
-from tests.store.journey import claim, email
+from tests.store.journey import claim, email, settle
 
 COLUMNS = """
 SELECT table_name, column_name, data_type, is_nullable, column_default
@@ -160,3 +161,24 @@ def psql(url: str, commands: str) -> None:
         ["psql", "-X", "-v", "ON_ERROR_STOP=1", "-q", "-d", parts.path.removeprefix("/"), "-f", "-"],
         input=commands, text=True, check=True, env=environment,
     )  # fmt: skip
+
+
+def test_an_upgrade_does_not_disturb_a_worker_that_was_there_before(
+    empty_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker on the first schema holds an email; the schema grows under it; it settles, and takes the next one."""
+    monkeypatch.setattr("postroom.store.migrate.migrations", lambda name: migrations(name)[:1])
+    with Outbox(empty_url) as worker, Outbox(empty_url) as upgrade:
+        assert [migration.version for migration in worker.migrate()] == [1]
+        first = worker.enqueue(email()).id
+        [held] = claim(worker)
+
+        monkeypatch.undo()
+        later = [migration.version for migration in upgrade.migrate()]
+        settled = settle(worker, [Settlement(claim=held.claim, status=Status.SENT, attempts=1)])
+        second = worker.enqueue(email()).id
+
+        assert later == [migration.version for migration in migrations(worker.database.dialect.name)][1:] != []
+        assert settled == {first}
+        assert [taken.id for taken in claim(worker)] == [second]
+        assert worker.conservation().holds

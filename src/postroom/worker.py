@@ -25,6 +25,7 @@ from typing import Any
 from postroom.claim.buffer import Buffer
 from postroom.claim.claimer import Claimer
 from postroom.claim.failpoint import reach
+from postroom.claim.feed import Feed, Workbench
 from postroom.claim.holdings import Holdings
 from postroom.claim.journal import Journal, JournalFailed, worker_name
 from postroom.claim.meter import UNMETERED, Meter
@@ -69,6 +70,8 @@ class WorkerSettings:
     buffer: int = MOST_BUFFERED
     poll: timedelta = timedelta(seconds=LONGEST_REST)
     journals: Path = Path(".postroom")
+    role: str = "worker"
+    """What it is called beside its heartbeat."""
 
 
 class Worker:
@@ -81,6 +84,7 @@ class Worker:
         settings: WorkerSettings | None = None,
         *,
         meter: Meter = UNMETERED,
+        feed: Callable[[Workbench], Feed] = Claimer,
     ) -> None:
         self.meter = meter
         self.settings = settings = settings or WorkerSettings()
@@ -111,22 +115,25 @@ class Worker:
             stopped=self._empty_buffer,
             changed=self._wake_up.woken.set,
         )
-        self._claimer = Claimer(
-            database,
-            transport,
+        self._feed = feed(self._workbench())
+
+    def _workbench(self) -> Workbench:
+        return Workbench(
+            database=self._database,
+            transport=self._transport,
             worker=self.name,
-            lease=settings.lease,
-            most=settings.buffer,
-            poll=settings.poll,
+            lease=self.settings.lease,
+            most=self.settings.buffer,
+            poll=self.settings.poll,
+            until_idle=self.settings.until_idle,
+            idle=self._idle,
+            ready=lambda: not self._journal_failed and self._settler.backlog <= 2 * MOST_BUFFERED,
             buffer=self._buffer,
             holdings=self._held,
             minder=self.minder,
             wake_up=self._wake_up,
-            meter=meter,
+            meter=self.meter,
         )
-        self._claimer.ready = lambda: not self._journal_failed and self._settler.backlog <= 2 * MOST_BUFFERED
-        self._claimer.finished_when_idle = settings.until_idle
-        self._claimer.idle = self._idle
 
     # ---------------------------------------------------------------- life
 
@@ -148,7 +155,7 @@ class Worker:
         lanes = [asyncio.create_task(self._run_lane(), name="lane") for _ in range(self._transport.connections)]
         self._watch(duties + lanes)
         try:
-            await self._claimer.until_stopped()
+            await self._feed.until_stopped()
         finally:
             await self._finish(lanes)
             for duty in duties:
@@ -160,7 +167,7 @@ class Worker:
 
     def stop(self) -> None:
         """No new claims; what is under way may finish, the rest is given back."""
-        self._claimer.stop()
+        self._feed.stop()
 
     def _watch(self, tasks: list[asyncio.Task[None]]) -> None:
         """A task that fails on a bug of ours stops the worker: a supervisor starts a whole one."""
@@ -176,7 +183,7 @@ class Worker:
 
     async def _finish(self, lanes: list[asyncio.Task[None]]) -> None:
         """Give back what has not begun, let the rest finish within the grace, then record what is known of it."""
-        self._claimer.stop()
+        self._feed.stop()
         self._buffer.close()
         await self._empty_buffer()
         _done, late = await asyncio.wait(lanes, timeout=self.settings.grace.total_seconds())
@@ -197,6 +204,7 @@ class Worker:
             await self._database.run(heartbeats.retire(self.name))
         except StoreUnavailable:
             logger.warning("could not sign off", worker=self.name)
+        await self._feed.close()
         await self._transport.close()
         self._journal.close()
 
@@ -245,7 +253,7 @@ class Worker:
 
     def _follower(self) -> Parcel | None:
         """An email to ride behind the present one's dot, if one is waiting that may."""
-        email = None if self._claimer.stopping.is_set() else self._buffer.take()
+        email = None if self._feed.stopping.is_set() else self._buffer.take()
         if email is None:
             return None
         if email.on_doubt is OnDoubt.HOLD:

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from postroom.claim.buffer import Buffer
+from postroom.claim.allowance import Allowance
 from postroom.claim.failpoint import reach
-from postroom.claim.holdings import Holdings
+from postroom.claim.feed import Workbench, first_of
 from postroom.claim.lanes import Shares, shares
-from postroom.claim.meter import Meter
-from postroom.claim.minder import TransportMinder
-from postroom.claim.rate import parse_rate
-from postroom.claim.transports import reserve_rate, return_rate
-from postroom.claim.wakeup import WakeUp
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
-from postroom.send.smtp.pool import SmtpTransport
 from postroom.store import claims, questions
-from postroom.store.open import AsyncDatabase
 from postroom.vocabulary import Priority
 
 LOOK_AGAIN = 0.01
@@ -41,43 +33,17 @@ FIRST_PAUSE, LAST_PAUSE = 0.05, 1.0
 class Claimer:
     """Claims emails into a buffer until stopped, or until there is nothing left to do."""
 
-    def __init__(
-        self,
-        database: AsyncDatabase,
-        transport: SmtpTransport,
-        *,
-        worker: str,
-        lease: timedelta,
-        most: int,
-        poll: timedelta,
-        buffer: Buffer,
-        holdings: Holdings,
-        minder: TransportMinder,
-        wake_up: WakeUp,
-        meter: Meter,
-    ) -> None:
-        """`most`: how many emails are claimed ahead; `poll`: how long to rest at most for want of a wake-up."""
-        self.ready: Callable[[], bool] = lambda: True
-        """Whether the rest of the worker can take more on."""
-        self.finished_when_idle = False
-        """Whether the worker is to stop once nothing is due …"""
-        self.idle: Callable[[], bool] = lambda: True
-        """… and it has nothing in hand."""
+    def __init__(self, bench: Workbench) -> None:
         self.stopping = asyncio.Event()
-        self._database = database
-        self._transport = transport
-        self._worker = worker
-        self._lease = lease
-        self._most = most
-        self._poll = poll.total_seconds()
-        self._buffer = buffer
-        self._holdings = holdings
-        self._minder = minder
-        self._wake_up = wake_up
-        self._meter = meter
-        self._rate = parse_rate(transport.server.rate) if transport.server.rate else None
+        self._bench = bench
+        self._database = bench.database
+        self._buffer = bench.buffer
+        self._holdings = bench.holdings
+        self._minder = bench.minder
+        self._wake_up = bench.wake_up
+        self._allowance = Allowance(bench.database, bench.transport)
         self._turn = 0
-        self._least = min(most, 2 * transport.connections)
+        self._least = min(bench.most, 2 * bench.transport.connections)
         self._target = self._least
         self._paced = time.monotonic(), 0
         """When the pace was last taken, and how many emails had left the buffer by then."""
@@ -103,6 +69,9 @@ class Claimer:
         self._wake_up.woken.set()
         self._buffer.low.set()
 
+    async def close(self) -> None:
+        """It holds nothing of its own."""
+
     def _keep_pace(self) -> None:
         """Aim for what the lanes use up in a moment: a fast server gets large batches, a slow one holds few leases."""
         now, (since, taken) = time.monotonic(), self._paced
@@ -110,7 +79,7 @@ class Claimer:
             return
         self._paced = now, self._buffer.taken
         pace = (self._buffer.taken - taken) / (now - since)
-        self._target = min(self._most, max(self._least, int(pace * AHEAD)))
+        self._target = min(self._bench.most, max(self._least, int(pace * AHEAD)))
 
     async def _until_wanted(self) -> None:
         """Leave a buffer alone that is more than half full, but for a look at what is urgent when we are woken."""
@@ -124,44 +93,38 @@ class Claimer:
         """Fill the buffer; how many emails were claimed."""
         self._wake_up.woken.clear()
         self._buffer.low.clear()
-        if not self._minder.may_send() or not self.ready():
+        if not self._minder.may_send() or not self._bench.ready():
             return 0
-        wanted = await self._within_rate(self._wanted())
+        wanted = self._wanted()
         seats = sum(wanted.values())
-        if not seats:
+        granted = await self._allowance.grant(seats)
+        if not granted:
             return 0
-        self._turn += seats
+        if granted < seats:
+            wanted = shares(granted, wanted, turn=self._turn)
+        self._turn += granted
         claimed = await self._take(wanted)
-        if self._rate is not None and claimed < seats:
-            await self._database.run(return_rate(self._transport.name, seats - claimed, self._rate))
+        await self._allowance.give_back(granted - claimed)
         return claimed
 
     def _wanted(self) -> Shares:
         room = self._target - len(self._buffer)
         if len(self._buffer) > self._buffer.mark:
             # Well filled, it still takes what is urgent, within limits: that goes to the front.
-            return {Priority.URGENT: max(self._transport.connections + min(room, 0), 0)}
+            return {Priority.URGENT: max(self._bench.transport.connections + min(room, 0), 0)}
         return shares(room, turn=self._turn)
-
-    async def _within_rate(self, wanted: Shares) -> Shares:
-        if self._rate is None:
-            return wanted
-        granted = await self._database.run(reserve_rate(self._transport.name, sum(wanted.values()), self._rate))
-        if not granted.granted:
-            await asyncio.sleep(min(granted.wait / 1_000_000, 1.0))
-        return shares(granted.granted, turn=self._turn)
 
     async def _take(self, wanted: Shares) -> int:
         asked = time.monotonic()
         plan = claims.claim(
-            worker=self._worker,
-            lease=self._lease,
+            worker=self._bench.worker,
+            lease=self._bench.lease,
             urgent=wanted.get(Priority.URGENT, 0),
             normal=wanted.get(Priority.NORMAL, 0),
             bulk=wanted.get(Priority.BULK, 0),
         )
         emails = await self._database.run(plan, atomic=False)
-        self._meter.claimed(emails, time.monotonic() - asked)
+        self._bench.meter.claimed(emails, time.monotonic() - asked)
         if not emails:
             return 0
         reach("claimed")
@@ -174,16 +137,16 @@ class Claimer:
         if len(self._buffer) > self._buffer.mark:
             return False
         due = await self._database.run(questions.next_due(), writes=False, atomic=False)
-        if self.finished_when_idle and self.idle() and not self._something_due(due):
+        if self._bench.until_idle and self._bench.idle() and not self._something_due(due):
             return True
         await first_of(self._wake_up.woken.wait(), self.stopping.wait(), seconds=self._pause_until(due))
         return False
 
     def _pause_until(self, due: datetime | None) -> float:
-        wait = self._poll
+        wait = self._bench.poll.total_seconds()
         if due is not None:
             wait = min(wait, max((due - self._holdings.now()).total_seconds(), AT_ONCE))
-        if self.finished_when_idle:
+        if self._bench.until_idle:
             wait = min(wait, SOON)  # what is under way may be all there is
         if self._minder.may_send():
             return wait
@@ -193,16 +156,6 @@ class Claimer:
         """Whether there is anything this worker could do now; with the way out shut, there is not."""
         if not self._minder.may_send():
             reason = self._minder.breaker.reason
-            logger.warning("stopping although emails wait", transport=self._transport.name, reason=reason)
+            logger.warning("stopping although emails wait", transport=self._bench.transport.name, reason=reason)
             return False
         return due is not None and due <= self._holdings.now()
-
-
-async def first_of(*waits: Awaitable[object], seconds: float | None = None) -> None:
-    """Wait for the first of several, or for so long."""
-    tasks = [asyncio.ensure_future(wait) for wait in waits]
-    try:
-        await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()

@@ -7,7 +7,7 @@ thinks, it thinks later. So a lease that has time left here has time left there.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 
 from postroom.errors import StoreUnavailable
@@ -29,6 +29,8 @@ class Holdings:
         self._margin = lease.total_seconds() * MARGIN
         self._ends: dict[Claim, float] = {}
         self._clock_offset = timedelta(0)
+        self.gone: Callable[[Claim], None] = _nobody_asks
+        """Told of every claim that is held no longer: it is settled, given back, or lost to somebody else."""
         self.dotted: set[Claim] = set()
         """Whose dot may have left, with no reply yet."""
 
@@ -55,7 +57,8 @@ class Holdings:
 
     def let_go(self, claim: Claim) -> None:
         """It is settled, or no longer ours."""
-        self._ends.pop(claim, None)
+        if self._ends.pop(claim, None) is not None:
+            self.gone(claim)
 
     def not_dotted(self) -> list[Claim]:
         """Those that can be given back: an email whose dot may have left never is."""
@@ -76,7 +79,7 @@ class Holdings:
             if claim.id in renewed and newest[claim.id] == claim:
                 self._ends[claim] = end
             elif claim not in self.dotted:
-                del self._ends[claim]
+                self.let_go(claim)
 
     async def note_dot(self, claim: Claim) -> bool:
         """Note in the database that a dot may leave, for an email that must never go twice; False if it is not ours."""
@@ -99,3 +102,7 @@ class Holdings:
             logger.warning("leases will run out instead of being given back", emails=len(claimed), error=str(error))
         for claim in claimed:
             self.let_go(claim)
+
+
+def _nobody_asks(claim: Claim) -> None:
+    """Most workers' feeds do not care."""

@@ -1,0 +1,71 @@
+"""What brings a worker its emails, and what it finds at hand for that.
+
+A worker sends whatever is in its buffer, wherever it came from. `Claimer` asks the database for what is due; the feed
+of `postroom sender` asks it for what messages in a broker name. Both claim under the same leases, for the same lanes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+
+from postroom.claim.buffer import Buffer
+from postroom.claim.holdings import Holdings
+from postroom.claim.meter import Meter
+from postroom.claim.minder import TransportMinder
+from postroom.claim.wakeup import WakeUp
+from postroom.send.smtp.pool import SmtpTransport
+from postroom.store.open import AsyncDatabase
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workbench:
+    """What a worker shares with its feed."""
+
+    database: AsyncDatabase
+    transport: SmtpTransport
+    worker: str
+    lease: timedelta
+    most: int
+    """How many emails are claimed ahead."""
+    poll: timedelta
+    """How long to rest at most for want of a wake-up."""
+    until_idle: bool
+    """Whether the worker is to stop once there is nothing to do …"""
+    idle: Callable[[], bool]
+    """… and it has nothing in hand."""
+    ready: Callable[[], bool]
+    """Whether the rest of the worker can take more on."""
+    buffer: Buffer
+    holdings: Holdings
+    minder: TransportMinder
+    wake_up: WakeUp
+    meter: Meter
+
+
+class Feed(Protocol):
+    """Brings emails into the buffer."""
+
+    stopping: asyncio.Event
+
+    async def until_stopped(self) -> None:
+        """Bring emails until stopped, or until there is nothing left to do."""
+
+    def stop(self) -> None:
+        """Bring no more."""
+
+    async def close(self) -> None:
+        """All is settled or given back: whatever the feed still holds can go."""
+
+
+async def first_of(*waits: Awaitable[object], seconds: float | None = None) -> None:
+    """Wait for the first of several, or for so long."""
+    tasks = [asyncio.ensure_future(wait) for wait in waits]
+    try:
+        await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()

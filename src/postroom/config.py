@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import (
@@ -42,7 +42,27 @@ class Settings(BaseSettings):
     smtp: SecretStr | None = None
     """The way out: `smtp://user:password@host:587?starttls=required`."""
     broker: SecretStr | None = None
-    """`amqp://…`, for those who dispatch over RabbitMQ."""
+    """`amqp://user:password@host:5672/`, for those who dispatch over RabbitMQ; `amqps://` for TLS."""
+    broker_outage: Literal["wait", "direct"] = "wait"
+    """What senders do while the broker is away: wait, or claim straight from the database."""
+    dispatch_interval: Duration = timedelta(seconds=60)
+    """How long a scheduler rests at most between rounds, for want of a wake-up."""
+    dispatch_lease: Duration = timedelta(minutes=2)
+    """How long an email may be queued without a sign of its message before it is due again."""
+    dispatch_ahead: Annotated[int, Field(ge=1)] = 1_000
+    """How many messages may wait in the queues of one lane."""
+    send_queue: str = "email.dispatcher.send"
+    """The queue of normal emails; those of urgent and bulk ones have `.urgent` and `.bulk` behind it."""
+    retry_queue: str = ""
+    """A queue for attempts after the first, such as `email.dispatcher.retry`; empty: the same."""
+    dead_queue: str = "email.dispatcher.dead"
+    """Where the news of dead emails goes, and what senders cannot read."""
+    delivery_limit: Annotated[int, Field(ge=1)] = 20
+    """How often a message may come back to its queue before it is put aside."""
+    confirm_limit: Duration = timedelta(seconds=10)
+    """How long a scheduler waits for the broker to confirm a message."""
+    prefetch: Annotated[int | None, Field(ge=1)] = None
+    """Messages a sender asks for ahead, for each queue; 20 for each connection to the mail server if not given."""
     region: str = ""
     """The region this process belongs to."""
     sender: str | None = None

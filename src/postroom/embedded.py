@@ -22,7 +22,9 @@ from postroom.store.open import open_async_database
 from postroom.worker import MOST_BUFFERED, Worker, WorkerSettings
 
 
-def worker_settings(settings: Settings, *, until_idle: bool = False, grace: Duration = "30s") -> WorkerSettings:
+def worker_settings(
+    settings: Settings, *, until_idle: bool = False, grace: Duration = "30s", role: str = "worker"
+) -> WorkerSettings:
     """How a worker works under these settings."""
     url = settings.database.get_secret_value()
     return WorkerSettings(
@@ -33,6 +35,7 @@ def worker_settings(settings: Settings, *, until_idle: bool = False, grace: Dura
         buffer=min(MOST_BUFFERED, settings.worker_batch_size or MOST_BUFFERED),
         poll=settings.worker_poll_interval or WorkerSettings().poll,
         journals=settings.journal or journal_folder(url, settings.tables),
+        role=role,
     )
 
 

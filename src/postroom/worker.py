@@ -377,6 +377,8 @@ class Worker:
         await self._database.run(
             heartbeats.beat(
                 self.name,
+                role=self.settings.role,
+                broker=self._feed.state(),
                 host=socket.gethostname(),
                 version=VERSION,
                 in_flight=len(self._held),

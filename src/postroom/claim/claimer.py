@@ -69,6 +69,9 @@ class Claimer:
         self._wake_up.woken.set()
         self._buffer.low.set()
 
+    def state(self) -> None:
+        """Emails come from the database."""
+
     async def close(self) -> None:
         """It holds nothing of its own."""
 

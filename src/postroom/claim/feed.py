@@ -57,6 +57,9 @@ class Feed(Protocol):
     def stop(self) -> None:
         """Bring no more."""
 
+    def state(self) -> str | None:
+        """What the heartbeat is to tell of where emails come from, as JSON; None where that is the database."""
+
     async def close(self) -> None:
         """All is settled or given back: whatever the feed still holds can go."""
 

@@ -14,7 +14,6 @@ from postroom.settle.policy import RetryPolicy
 from postroom.store.contract import Claim, Claimed, Settlement
 from postroom.vocabulary import DeadReason, Status
 
-_policy = lru_cache(256)(RetryPolicy.from_text)
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
@@ -23,18 +22,22 @@ class Parcel:
     """What a transport needs to send a claimed email, and `settle` to judge the attempt."""
 
     claimed: Claimed
-    attempted: Attempted
+    claim: Claim
     envelope: Envelope
-    deadline: float
+    recipients: tuple[str, ...]
+    """All of them; the envelope names those who still wait for it."""
+    inline: bool = False
+    deadline: float = 0.0
     """For an inline send: when its time is over, on the monotonic clock."""
 
     @property
-    def claim(self) -> Claim:
-        return self.claimed.claim
+    def attempted(self) -> Attempted:
+        """The email as `settle` knows it; made when asked for, because most attempts are settled without it."""
+        return attempted(self.claimed, recipient_states(self.claimed, self.recipients), inline=self.inline)
 
 
 def pack(claimed: Claimed, *, deadline: float = 0.0, inline: bool = False) -> Parcel:
-    """Make an email ready. Raises whatever composing raises: such an email is `invalid`."""
+    """Make an email ready. Raises whatever composing raises, or judging would: such an email is `invalid`."""
     letter = Letter.thaw(
         subject=claimed.subject,
         message_id=claimed.message_id,
@@ -43,19 +46,26 @@ def pack(claimed: Claimed, *, deadline: float = 0.0, inline: bool = False) -> Pa
         html=claimed.html,
         attachments=claimed.attachments,
     )
-    states = recipient_states(claimed, letter.recipients)
-    return Parcel(
-        claimed=claimed,
-        attempted=attempted(claimed, states, inline=inline),
-        envelope=Envelope(
-            sender=letter.sender_address,
-            recipients=tuple([state.address for state in states if state.status is RecipientStatus.OPEN]),
-            message=letter.as_bytes(),
-            smtputf8=letter.needs_smtputf8,
-            id=claimed.id,
-        ),
-        deadline=deadline,
+    _policy(claimed.policy, claimed.max_attempts)
+    recipients = letter.recipients
+    envelope = Envelope(
+        sender=letter.sender_address,
+        recipients=recipients if claimed.outcomes is None else _open(recipient_states(claimed, recipients)),
+        message=letter.as_bytes(),
+        smtputf8=letter.needs_smtputf8,
+        id=claimed.id,
     )
+    return Parcel(claimed, claimed.claim, envelope, recipients, inline, deadline)
+
+
+def _open(states: tuple[RecipientState, ...]) -> tuple[str, ...]:
+    return tuple([state.address for state in states if state.status is RecipientStatus.OPEN])
+
+
+@lru_cache(256)
+def _policy(text: str, max_attempts: int) -> RetryPolicy:
+    policy = RetryPolicy.from_text(text)
+    return policy if policy.max_attempts == max_attempts else policy.with_max_attempts(max_attempts)
 
 
 def recipient_states(claimed: Claimed, addresses: tuple[str, ...]) -> tuple[RecipientState, ...]:
@@ -70,14 +80,11 @@ def recipient_states(claimed: Claimed, addresses: tuple[str, ...]) -> tuple[Reci
 
 def attempted(claimed: Claimed, states: tuple[RecipientState, ...], *, inline: bool = False) -> Attempted:
     """The claimed email as `settle` knows it."""
-    policy = _policy(claimed.policy)
-    if policy.max_attempts != claimed.max_attempts:
-        policy = policy.with_max_attempts(claimed.max_attempts)
     return Attempted(
         status=_status_before(claimed),
         attempts=claimed.attempts,
         due_at=claimed.due_at or claimed.claimed_at,
-        policy=policy,
+        policy=_policy(claimed.policy, claimed.max_attempts),
         recipients=states,
         on_doubt=claimed.on_doubt,
         expires_at=claimed.expires_at,

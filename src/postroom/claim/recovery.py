@@ -19,7 +19,7 @@ from postroom.claim.parcel import attempted, invalid, recipient_states, settleme
 from postroom.compose.frozen import recipients_in
 from postroom.logs import logger
 from postroom.settle.takeover import settle_takeover
-from postroom.store import claims
+from postroom.store import claims, dispatch
 from postroom.store.contract import Claim, Claimed, Settlement
 from postroom.store.open import AsyncDatabase
 from postroom.store.plan import Plan, ask
@@ -53,7 +53,14 @@ class Recovery:
                 words.release()
                 raise
             self._put_away(words)
+        await self._requeue_lost()
         return found + await self._take_over(dead=None, keep_sent=keep_sent)
+
+    async def _requeue_lost(self) -> None:
+        """Emails that a scheduler handed to a broker, and nobody has heard of since, are due again."""
+        lost = await self._database.run(dispatch.requeue(limit=BATCH))
+        for each in lost:
+            logger.warning("email due again", email_id=each.id, attempt=each.attempt, why="its message was lost")
 
     def _put_away(self, words: LastWords) -> None:
         """Remove a journal when every lease its worker may have had is over.

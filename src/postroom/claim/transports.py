@@ -21,6 +21,11 @@ class KnownTransport:
     breaker: Breaker
 
 
+def register(name: str) -> Plan[None]:
+    """Make a transport known before anything happens to it; one that is known already stays as it is."""
+    yield from _lock(name)
+
+
 def learn(name: str, verdict: TransportVerdict | None, *, jitter: float, probe: bool = False) -> Plan[Breaker]:
     """Tell all workers what an attempt or a probe said about the transport; how it stands now."""
     breaker, _arrival, now = yield from _lock(name)

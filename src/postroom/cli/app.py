@@ -11,6 +11,7 @@ from postroom import __version__
 from postroom.cli import (
     acting,
     demonstration,
+    dispatching,
     doctor,
     inbox,
     people,
@@ -19,6 +20,7 @@ from postroom.cli import (
     replaying,
     schema,
     sending,
+    transports,
     web,
     working,
 )
@@ -59,6 +61,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "migrate": schema.migrate,
     "doctor": doctor.doctor,
     "worker": working.worker,
+    "scheduler": dispatching.scheduler,
+    "sender": dispatching.sender,
     "web": web.web,
     "inbox": inbox.inbox,
     "send": sending.send,
@@ -75,4 +79,5 @@ COMMANDS: dict[str, Callable[..., None]] = {
 for name, function in COMMANDS.items():
     app.command(name)(command(function))
 
+app.add_typer(transports.app, name="transport")
 app.add_typer(people.app, name="user")

@@ -16,7 +16,7 @@ import structlog
 
 from postroom.cli.secrets import masked, masked_value
 
-_LIBRARIES = ("psycopg.pool", "asyncio")
+_LIBRARIES = ("psycopg.pool", "asyncio", "aio_pika", "aiormq")
 """They speak of retries that the command reports by itself when they matter."""
 
 

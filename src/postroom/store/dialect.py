@@ -11,7 +11,7 @@ from typing import Any
 
 from postroom.errors import ConfigurationError
 from postroom.store.contract import microseconds
-from postroom.store.plan import Statement
+from postroom.store.plan import Documents, Statement
 from postroom.store.queries import ParameterStyle, Queries
 
 PLAIN = frozenset({str, int, bool, float, bytes, type(None)})
@@ -53,9 +53,15 @@ class Dialect:
             case datetime():
                 return self.instant(value)
             case list() | dict():
-                return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=self.encode)
+                return self._as_json(value)
+            case Documents():
+                written = [one if type(one) is str else self._as_json(one) for one in value.each]
+                return f"[{','.join(written)}]"
             case _:
                 return value
+
+    def _as_json(self, value: Any) -> str:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=self.encode)
 
 
 def check_tables(name: str) -> str:

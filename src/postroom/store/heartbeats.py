@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from postroom.store.contract import moment
+from postroom.store.contract import instant
 from postroom.store.plan import Plan, ask
 
 
@@ -15,6 +14,8 @@ class WorkerSeen:
     """A worker as it last showed itself."""
 
     name: str
+    role: str
+    """`worker`, `scheduler` or `sender`."""
     host: str
     version: str
     started_at: datetime
@@ -22,11 +23,31 @@ class WorkerSeen:
     in_flight: int
     rate: float
     """Emails per second since its previous sign of life."""
+    broker: str | None = None
+    """How the broker looks from there, as JSON; None for those who need none."""
 
 
-def beat(name: str, *, host: str, version: str, in_flight: int, rate: float) -> Plan[None]:
+def beat(
+    name: str,
+    *,
+    host: str,
+    version: str,
+    in_flight: int,
+    rate: float,
+    role: str = "worker",
+    broker: str | None = None,
+) -> Plan[None]:
     """Show a sign of life."""
-    yield ask("heartbeat", name=name, host=host, version=version, in_flight=in_flight, rate=rate)
+    yield ask(
+        "heartbeat",
+        name=name,
+        role=role,
+        host=host,
+        version=version,
+        in_flight=in_flight,
+        rate=rate,
+        broker=broker,
+    )
 
 
 def retire(name: str) -> Plan[None]:
@@ -40,18 +61,14 @@ def workers() -> Plan[list[WorkerSeen]]:
     return [
         WorkerSeen(
             name=name,
+            role=role,
             host=host,
             version=version,
-            started_at=_instant(started_at),
-            seen_at=_instant(seen_at),
+            started_at=instant(started_at),
+            seen_at=instant(seen_at),
             in_flight=in_flight,
             rate=rate,
+            broker=broker,
         )
-        for name, host, version, started_at, seen_at, in_flight, rate in rows
+        for name, role, host, version, started_at, seen_at, in_flight, rate, broker in rows
     ]
-
-
-def _instant(value: Any) -> datetime:
-    instant = moment(value)
-    assert instant is not None
-    return instant

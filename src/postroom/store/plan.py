@@ -34,6 +34,13 @@ class Copy:
     rows: Iterable[Row]
 
 
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """A parameter that is a list of JSON objects, some of which are written down already."""
+
+    each: Sequence[str | Mapping[str, Any]]
+
+
 Step = Statement | Copy
 Plan = Generator[Step, Rows, T]
 """Yields steps, is sent their rows, returns the verb's result."""

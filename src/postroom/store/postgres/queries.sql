@@ -268,8 +268,178 @@ SET status = CASE WHEN e.doubts > 0 THEN 'in_doubt' WHEN e.attempts = 0 THEN 'pe
     worker = NULL,
     dot_noted_at = NULL
 FROM json_to_recordset((:claims::text)::json) AS mine (id uuid, token bigint)
-WHERE e.id = mine.id AND e.lease_token = mine.token AND e.status = 'sending'
+WHERE e.id = mine.id AND e.lease_token = mine.token AND e.status IN ('queued', 'sending')
 RETURNING e.id::text;
+
+-- Lease due emails to a scheduler, which will name them in messages to a broker; each lane has a queue of its own.
+-- name: reserve
+WITH urgent AS MATERIALIZED (
+    SELECT id
+    FROM postroom.emails
+    WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
+        AND priority = 0 AND due_at <= {now}
+    ORDER BY due_at, id
+    LIMIT :urgent::bigint
+    FOR UPDATE SKIP LOCKED
+),
+normal AS MATERIALIZED (
+    SELECT id
+    FROM postroom.emails
+    WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
+        AND priority = 1 AND due_at <= {now}
+    ORDER BY due_at, id
+    LIMIT :normal::bigint
+    FOR UPDATE SKIP LOCKED
+),
+bulk AS MATERIALIZED (
+    SELECT id
+    FROM postroom.emails
+    WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
+        AND priority = 2 AND due_at <= {now}
+    ORDER BY due_at, id
+    LIMIT :bulk::bigint
+    FOR UPDATE SKIP LOCKED
+),
+reserved AS (
+    UPDATE postroom.emails
+    SET status = 'queued',
+        lease_token = lease_token + 1,
+        leased_until = {now} + make_interval(secs => :lease::float8),
+        worker = :worker::text,
+        last_queued_at = NULL
+    WHERE id = ANY (ARRAY (
+        SELECT id FROM urgent UNION ALL SELECT id FROM normal UNION ALL SELECT id FROM bulk
+    ))
+    RETURNING id, lease_token, priority, attempts, max_attempts, leased_until, due_at
+)
+SELECT id::text, lease_token, priority, attempts, max_attempts, leased_until
+FROM reserved
+ORDER BY priority, due_at, reserved.id;
+
+-- The broker has confirmed the messages of these. Whoever has claimed one meanwhile has noted that too.
+-- name: confirm_queued
+WITH mine AS MATERIALIZED (
+    SELECT e.id
+    FROM postroom.emails e
+    JOIN json_to_recordset((:claims::text)::json) AS m (id uuid, token bigint) ON m.id = e.id
+    WHERE e.lease_token = m.token AND e.status = 'queued'
+    ORDER BY e.id
+    FOR UPDATE OF e
+)
+UPDATE postroom.emails
+SET last_queued_at = {now}
+WHERE id = ANY (ARRAY (SELECT id FROM mine))
+RETURNING id::text;
+
+-- Take the emails that messages name, if they are still queued for that very attempt. Locked in one order, and waited
+-- for: a row that was skipped would look like a message that came too late.
+-- name: claim_queued
+WITH named AS MATERIALIZED (
+    SELECT e.id
+    FROM postroom.emails e
+    JOIN json_to_recordset((:messages::text)::json) AS m (id uuid, attempt integer) ON m.id = e.id
+    WHERE e.status = 'queued' AND e.attempts = m.attempt - 1
+    ORDER BY e.id
+    FOR UPDATE OF e
+),
+claimed AS (
+    UPDATE postroom.emails
+    SET status = 'sending',
+        lease_token = lease_token + 1,
+        leased_until = {now} + make_interval(secs => :lease::float8),
+        worker = :worker::text,
+        dot_noted_at = NULL,
+        last_attempt_at = {now},
+        last_queued_at = coalesce(last_queued_at, {now})
+    WHERE id = ANY (ARRAY (SELECT id FROM named))
+    RETURNING *
+)
+SELECT {claimed_columns}, NULL
+FROM claimed e
+JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
+ORDER BY e.priority, e.due_at, e.id;
+
+-- Make emails due again whose messages somebody holds and cannot serve.
+-- name: unqueue
+UPDATE postroom.emails e
+SET status = CASE WHEN e.doubts > 0 THEN 'in_doubt' WHEN e.attempts = 0 THEN 'pending' ELSE 'retrying' END,
+    leased_until = NULL,
+    worker = NULL
+FROM json_to_recordset((:messages::text)::json) AS m (id uuid, attempt integer)
+WHERE e.id = m.id AND e.status = 'queued' AND e.attempts = m.attempt - 1
+RETURNING e.id::text;
+
+-- Make emails due again whose message was not heard of before the lease ran out.
+-- name: requeue
+WITH lost AS MATERIALIZED (
+    SELECT id
+    FROM postroom.emails
+    WHERE status = 'queued' AND leased_until < {now}
+    ORDER BY id
+    LIMIT :limit::bigint
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE postroom.emails e
+SET status = CASE WHEN e.doubts > 0 THEN 'in_doubt' WHEN e.attempts = 0 THEN 'pending' ELSE 'retrying' END,
+    leased_until = NULL,
+    worker = NULL
+WHERE id = ANY (ARRAY (SELECT id FROM lost))
+RETURNING e.id::text, e.attempts;
+
+-- Reserved, and found to have used up their attempts: what was said last stays.
+-- name: give_up
+WITH dead AS (
+    UPDATE postroom.emails e
+    SET status = 'dead',
+        dead_reason = 'max_attempts',
+        due_at = NULL,
+        finished_at = {now},
+        leased_until = NULL,
+        worker = NULL
+    FROM json_to_recordset((:claims::text)::json) AS mine (id uuid, token bigint)
+    WHERE e.id = mine.id AND e.lease_token = mine.token AND e.status = 'queued'
+    RETURNING e.id, e.attempts
+),
+new_events AS (
+    INSERT INTO postroom.events (email_id, at, what, attempt, detail)
+    SELECT id, {now}, 'failed', attempts, '{"outcome":"dead","dead_reason":"max_attempts"}'
+    FROM dead
+    ORDER BY id
+),
+new_tallies AS (
+    INSERT INTO postroom.tallies (minute, name, change)
+    SELECT date_trunc('minute', {now}), 'died', count(*)
+    FROM dead
+    HAVING count(*) > 0
+)
+SELECT id::text
+FROM dead;
+
+-- The dead that nobody was told of.
+-- name: unannounced
+SELECT e.id::text, e.lease_token, e.dead_reason, e.attempts, e.last_error, e.finished_at
+FROM postroom.emails e
+WHERE status = 'dead' AND announced_at IS NULL
+ORDER BY e.id
+LIMIT :limit::bigint;
+
+-- They were told of.
+-- name: announced
+UPDATE postroom.emails e
+SET announced_at = {now}
+FROM json_to_recordset((:claims::text)::json) AS mine (id uuid, token bigint)
+WHERE e.id = mine.id AND e.lease_token = mine.token AND e.status = 'dead'
+RETURNING e.id::text;
+
+-- Whether a broker has anything to carry, or may have.
+-- name: awaiting_dispatch
+SELECT
+    EXISTS (
+        SELECT
+        FROM postroom.emails
+        WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL AND due_at <= {now}
+    ),
+    EXISTS (SELECT FROM postroom.emails WHERE status = 'queued');
 
 -- Record what came of attempts. The fence: only the holder of the newest claim settles. One truth may come late: an
 -- email was taken over and put in doubt, nobody has claimed it since, and its old owner knows that it was sent.
@@ -348,6 +518,7 @@ SET status = n.status,
     lease_token = e.lease_token + 1,
     leased_until = NULL,
     worker = NULL,
+    announced_at = NULL,
     finished_at = CASE WHEN n.status = 'cancelled' THEN {now} END
 FROM json_to_recordset((:changes::text)::json) AS n (
     id uuid, status text, due_now boolean, attempts integer, last_error text, outcomes text, version smallint
@@ -657,10 +828,12 @@ ORDER BY minute, name;
 
 -- A sign of life.
 -- name: heartbeat
-INSERT INTO postroom.workers AS w (name, host, version, started_at, seen_at, in_flight, rate)
-VALUES (:name::text, :host::text, :version::text, {now}, {now}, :in_flight::int, :rate::real)
+INSERT INTO postroom.workers AS w (name, role, host, version, started_at, seen_at, in_flight, rate, broker)
+VALUES (
+    :name::text, :role::text, :host::text, :version::text, {now}, {now}, :in_flight::int, :rate::real, :broker::text
+)
 ON CONFLICT (name) DO UPDATE
-SET seen_at = excluded.seen_at, in_flight = excluded.in_flight, rate = excluded.rate;
+SET seen_at = excluded.seen_at, in_flight = excluded.in_flight, rate = excluded.rate, broker = excluded.broker;
 
 -- The last word of a worker that stops.
 -- name: retire_worker
@@ -669,7 +842,7 @@ WHERE name = :name::text OR seen_at < {now} - interval '1 day';
 
 -- Who works here.
 -- name: workers
-SELECT name, host, version, started_at, seen_at, in_flight, rate
+SELECT name, role, host, version, started_at, seen_at, in_flight, rate, broker
 FROM postroom.workers
 ORDER BY name;
 
@@ -749,6 +922,18 @@ DELETE FROM postroom.codes
 WHERE person_id = :id::text;
 UPDATE postroom.people
 SET password = :password::text
+WHERE id = :id::text
+RETURNING id;
+
+-- A person may do something else from now on. What was begun under the old role ends.
+-- name: change_role
+DELETE FROM postroom.sessions
+WHERE person_id = :id::text;
+DELETE FROM postroom.codes
+WHERE person_id = :id::text;
+UPDATE postroom.people
+SET role = :role::text,
+    workspaces = :workspaces::text
 WHERE id = :id::text
 RETURNING id;
 
@@ -877,11 +1062,19 @@ RETURNING id;
 INSERT INTO postroom.audit (at, actor, what, address, detail)
 VALUES ({now}, :actor::text, :what::text, :address::text, :detail::text);
 
--- Who did what, newest first.
+-- The newest line of the audit log.
+-- name: newest_audit
+SELECT coalesce(max(id), 0)
+FROM postroom.audit;
+
+-- Who did what, newest first, between two lines.
 -- name: read_audit
-SELECT at, actor, what, address, detail
+SELECT id, at, actor, what, address, detail
 FROM postroom.audit
-WHERE :actor::text IS NULL OR actor = :actor::text
+WHERE id < :before::bigint
+    AND id > :after::bigint
+    AND (:actor::text IS NULL OR actor = :actor::text)
+    AND (:what::text IS NULL OR what = :what::text)
 ORDER BY id DESC
 LIMIT :limit::bigint;
 

@@ -229,8 +229,145 @@ SET status = CASE WHEN doubts > 0 THEN 'in_doubt' WHEN attempts = 0 THEN 'pendin
     worker = NULL,
     dot_noted_at = NULL
 FROM {claims}
-WHERE postroom_emails.id = mine.id AND lease_token = mine.token AND status = 'sending'
+WHERE postroom_emails.id = mine.id AND lease_token = mine.token AND status IN ('queued', 'sending')
 RETURNING id;
+
+-- Lease due emails to a scheduler, which will name them in messages to a broker; each lane has a queue of its own.
+-- name: reserve
+DELETE FROM postroom_picked;
+INSERT INTO postroom_picked (id)
+SELECT id
+FROM postroom_emails
+WHERE {waiting} AND priority = 0 AND due_at <= :now
+ORDER BY due_at, id
+LIMIT :urgent;
+INSERT INTO postroom_picked (id)
+SELECT id
+FROM postroom_emails
+WHERE {waiting} AND priority = 1 AND due_at <= :now
+ORDER BY due_at, id
+LIMIT :normal;
+INSERT INTO postroom_picked (id)
+SELECT id
+FROM postroom_emails
+WHERE {waiting} AND priority = 2 AND due_at <= :now
+ORDER BY due_at, id
+LIMIT :bulk;
+UPDATE postroom_emails
+SET status = 'queued',
+    lease_token = lease_token + 1,
+    leased_until = CAST(:now + :lease * 1000000 AS INTEGER),
+    worker = :worker,
+    last_queued_at = NULL
+WHERE id IN (SELECT id FROM postroom_picked);
+SELECT e.id, e.lease_token, e.priority, e.attempts, e.max_attempts, e.leased_until
+FROM postroom_picked
+CROSS JOIN postroom_emails e ON e.id = postroom_picked.id
+ORDER BY e.priority, e.due_at, e.id;
+
+-- The broker has confirmed the messages of these. Whoever has claimed one meanwhile has noted that too.
+-- name: confirm_queued
+UPDATE postroom_emails
+SET last_queued_at = :now
+FROM {claims}
+WHERE postroom_emails.id = mine.id AND lease_token = mine.token AND status = 'queued'
+RETURNING id;
+
+-- Messages as a sender read them.
+-- fragment: messages
+(SELECT json_extract(value, '$.id') AS id, json_extract(value, '$.attempt') AS attempt FROM json_each(:messages)) AS m
+
+-- Take the emails that messages name, if they are still queued for that very attempt.
+-- name: claim_queued
+DELETE FROM postroom_picked;
+INSERT OR IGNORE INTO postroom_picked (id)
+SELECT e.id
+FROM {messages}
+CROSS JOIN postroom_emails e ON e.id = m.id
+WHERE e.status = 'queued' AND e.attempts = m.attempt - 1;
+UPDATE postroom_emails
+SET status = 'sending',
+    lease_token = lease_token + 1,
+    leased_until = CAST(:now + :lease * 1000000 AS INTEGER),
+    worker = :worker,
+    dot_noted_at = NULL,
+    last_attempt_at = :now,
+    last_queued_at = coalesce(last_queued_at, :now)
+WHERE id IN (SELECT id FROM postroom_picked);
+{picked}
+ORDER BY e.priority, e.due_at, e.id;
+
+-- Make emails due again whose messages somebody holds and cannot serve.
+-- name: unqueue
+UPDATE postroom_emails
+SET status = CASE WHEN doubts > 0 THEN 'in_doubt' WHEN attempts = 0 THEN 'pending' ELSE 'retrying' END,
+    leased_until = NULL,
+    worker = NULL
+FROM {messages}
+WHERE postroom_emails.id = m.id AND status = 'queued' AND attempts = m.attempt - 1
+RETURNING id;
+
+-- Make emails due again whose message was not heard of before the lease ran out.
+-- name: requeue
+UPDATE postroom_emails
+SET status = CASE WHEN doubts > 0 THEN 'in_doubt' WHEN attempts = 0 THEN 'pending' ELSE 'retrying' END,
+    leased_until = NULL,
+    worker = NULL
+WHERE id IN (
+    SELECT id
+    FROM postroom_emails
+    WHERE status = 'queued' AND status NOT IN ('sent', 'cancelled') AND leased_until < :now
+    ORDER BY id
+    LIMIT :limit
+)
+RETURNING id, attempts;
+
+-- Reserved, and found to have used up their attempts: what was said last stays.
+-- name: give_up
+INSERT INTO postroom_events (email_id, at, what, attempt, detail)
+SELECT e.id, :now, 'failed', e.attempts, '{"outcome":"dead","dead_reason":"max_attempts"}'
+FROM {claims}
+CROSS JOIN postroom_emails e ON e.id = mine.id
+WHERE e.lease_token = mine.token AND e.status = 'queued'
+ORDER BY e.id;
+INSERT INTO postroom_tallies (minute, name, change)
+SELECT :now / 60000000 * 60000000, 'died', count(*)
+FROM {claims}
+CROSS JOIN postroom_emails e ON e.id = mine.id
+WHERE e.lease_token = mine.token AND e.status = 'queued'
+HAVING count(*) > 0;
+UPDATE postroom_emails
+SET status = 'dead',
+    dead_reason = 'max_attempts',
+    due_at = NULL,
+    finished_at = :now,
+    leased_until = NULL,
+    worker = NULL
+FROM {claims}
+WHERE postroom_emails.id = mine.id AND lease_token = mine.token AND status = 'queued'
+RETURNING id;
+
+-- The dead that nobody was told of.
+-- name: unannounced
+SELECT id, lease_token, dead_reason, attempts, last_error, finished_at
+FROM postroom_emails
+WHERE status = 'dead' AND announced_at IS NULL
+ORDER BY id
+LIMIT :limit;
+
+-- They were told of.
+-- name: announced
+UPDATE postroom_emails
+SET announced_at = :now
+FROM {claims}
+WHERE postroom_emails.id = mine.id AND lease_token = mine.token AND status = 'dead'
+RETURNING id;
+
+-- Whether a broker has anything to carry, or may have.
+-- name: awaiting_dispatch
+SELECT
+    EXISTS (SELECT 1 FROM postroom_emails WHERE {waiting} AND due_at <= :now),
+    EXISTS (SELECT 1 FROM postroom_emails WHERE status = 'queued' AND status NOT IN ('sent', 'cancelled'));
 
 -- Outcomes whose claim is still the newest; or whose email was taken over and put in doubt, was not claimed since, and
 -- is now known to have been sent.
@@ -319,6 +456,7 @@ SET status = n.status,
     lease_token = lease_token + 1,
     leased_until = NULL,
     worker = NULL,
+    announced_at = NULL,
     finished_at = CASE WHEN n.status = 'cancelled' THEN :now END
 FROM (
     SELECT
@@ -599,10 +737,10 @@ ORDER BY minute, name;
 
 -- A sign of life.
 -- name: heartbeat
-INSERT INTO postroom_workers (name, host, version, started_at, seen_at, in_flight, rate)
-VALUES (:name, :host, :version, :now, :now, :in_flight, :rate)
+INSERT INTO postroom_workers (name, role, host, version, started_at, seen_at, in_flight, rate, broker)
+VALUES (:name, :role, :host, :version, :now, :now, :in_flight, :rate, :broker)
 ON CONFLICT (name) DO UPDATE
-SET seen_at = excluded.seen_at, in_flight = excluded.in_flight, rate = excluded.rate;
+SET seen_at = excluded.seen_at, in_flight = excluded.in_flight, rate = excluded.rate, broker = excluded.broker;
 
 -- The last word of a worker that stops.
 -- name: retire_worker
@@ -611,7 +749,7 @@ WHERE name = :name OR seen_at < :now - 86400000000;
 
 -- Who works here.
 -- name: workers
-SELECT name, host, version, started_at, seen_at, in_flight, rate
+SELECT name, role, host, version, started_at, seen_at, in_flight, rate, broker
 FROM postroom_workers
 ORDER BY name;
 
@@ -690,6 +828,18 @@ DELETE FROM postroom_codes
 WHERE person_id = :id;
 UPDATE postroom_people
 SET password = :password
+WHERE id = :id
+RETURNING id;
+
+-- A person may do something else from now on. What was begun under the old role ends.
+-- name: change_role
+DELETE FROM postroom_sessions
+WHERE person_id = :id;
+DELETE FROM postroom_codes
+WHERE person_id = :id;
+UPDATE postroom_people
+SET role = :role,
+    workspaces = :workspaces
 WHERE id = :id
 RETURNING id;
 
@@ -817,11 +967,19 @@ RETURNING id;
 INSERT INTO postroom_audit (at, actor, what, address, detail)
 VALUES (:now, :actor, :what, :address, :detail);
 
--- Who did what, newest first.
+-- The newest line of the audit log.
+-- name: newest_audit
+SELECT coalesce(max(id), 0)
+FROM postroom_audit;
+
+-- Who did what, newest first, between two lines.
 -- name: read_audit
-SELECT at, actor, what, address, detail
+SELECT id, at, actor, what, address, detail
 FROM postroom_audit
-WHERE :actor IS NULL OR actor = :actor
+WHERE id < :before
+    AND id > :after
+    AND (:actor IS NULL OR actor = :actor)
+    AND (:what IS NULL OR what = :what)
 ORDER BY id DESC
 LIMIT :limit;
 

@@ -1,0 +1,101 @@
+"""Sending over a broker: scheduler and sender."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import Annotated
+
+import typer
+from pydantic import SecretStr
+
+from postroom.cli.desk import Desk, LogLevel
+from postroom.cli.secrets import keep_secret
+from postroom.cli.working import (
+    Grace,
+    MetricsHost,
+    MetricsPort,
+    Processes,
+    Smtp,
+    check_database,
+    measured,
+    run_service,
+)
+from postroom.config import Settings
+from postroom.embedded import way_out, worker_settings
+from postroom.errors import ConfigurationError
+from postroom.send.smtp.pool import SmtpTransport
+from postroom.supervise import supervise
+
+BrokerUrl = Annotated[
+    str | None, typer.Option("--broker", help="The broker: amqp://…, amqps://…; else POSTROOM_BROKER.", metavar="URL")
+]
+
+
+def scheduler(
+    desk: Desk,
+    broker: BrokerUrl = None,
+    until_idle: Annotated[bool, typer.Option("--until-idle", help="Stop when nothing is due.")] = False,
+    metrics_port: MetricsPort = None,
+    metrics_host: MetricsHost = "127.0.0.1",
+) -> None:
+    """Name due emails in messages to RabbitMQ until stopped. Run as many as you like; senders do the sending."""
+    settings = _settings(desk, broker)
+    from postroom import brokered
+
+    check_database(settings)
+    with ExitStack() as stack:
+        meter = measured(stack, metrics_host, metrics_port)
+        run_service(
+            settings,
+            lambda database: brokered.scheduler(settings, database, until_idle=until_idle, meter=meter.dispatch),
+        )
+
+
+def sender(
+    desk: Desk,
+    broker: BrokerUrl = None,
+    smtp: Smtp = None,
+    until_idle: Annotated[bool, typer.Option("--until-idle", help="Stop when nothing is due or queued.")] = False,
+    processes: Processes = 1,
+    grace: Grace = "30s",
+    metrics_port: MetricsPort = None,
+    metrics_host: MetricsHost = "127.0.0.1",
+) -> None:
+    """Send what messages from RabbitMQ name until stopped. SIGTERM lets what is under way finish."""
+    settings = _settings(desk, broker)
+    keep_secret(smtp)
+    transport_url = smtp or way_out(settings)
+    from postroom import brokered
+
+    brokered.broker_of(settings)
+    check_database(settings)
+    if processes > 1:
+        raise typer.Exit(supervise(processes, metrics_port=metrics_port))
+    working = worker_settings(settings, until_idle=until_idle, grace=grace, role="sender")
+    with ExitStack() as stack:
+        meter = measured(stack, metrics_host, metrics_port)
+        run_service(
+            settings,
+            lambda database: brokered.sender(
+                settings,
+                database,
+                SmtpTransport(transport_url),
+                working,
+                meter=meter.worker,
+                dispatch_meter=meter.dispatch,
+            ),
+        )
+
+
+def _settings(desk: Desk, broker: str | None) -> Settings:
+    """The settings in force, with a broker among them; and aio-pika at hand."""
+    keep_secret(broker)
+    desk.prepare(quiet=LogLevel.INFO)
+    try:
+        import aio_pika  # noqa: F401
+    except ImportError as error:
+        raise ConfigurationError(
+            "RabbitMQ needs aio-pika: install it with `pip install 'postroom[rabbitmq]'`"
+        ) from error
+    settings = desk.settings()
+    return settings.model_copy(update={"broker": SecretStr(broker)}) if broker else settings

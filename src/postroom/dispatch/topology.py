@@ -1,0 +1,77 @@
+"""Which queues there are, what they are called, and how they are declared.
+
+Each lane has a queue of its own: `email.dispatcher.send` for normal emails, with `.urgent` and `.bulk` beside it. So an
+urgent email passes a bulk backlog in the broker as it does in the database. What senders cannot read goes through the
+dead-letter exchange to `email.dispatcher.dead`, where the news of dead emails arrives too: the one place to look.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from aiormq.abc import AbstractChannel
+
+from postroom.vocabulary import Priority
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broker:
+    """A broker and what Postroom calls its queues."""
+
+    url: str
+    send: str = "email.dispatcher.send"
+    retry: str | None = None
+    """Where attempts after the first are published, if not with the others."""
+    dead: str = "email.dispatcher.dead"
+    delivery_limit: int = 20
+    """How often a message may come back to its queue before it is put aside."""
+    confirm_limit: timedelta = timedelta(seconds=10)
+    """How long to wait for the broker's confirmation."""
+
+    @property
+    def exchange(self) -> str:
+        """Where queues put aside what senders reject."""
+        return f"{self.dead}.letters"
+
+    def queue(self, lane: Priority, attempt: int) -> str:
+        """Where the message of this attempt goes."""
+        return self._of_lane(self.retry if self.retry and attempt > 1 else self.send, lane)
+
+    def queues(self, lane: Priority) -> tuple[str, ...]:
+        """Where the messages of a lane are to be found."""
+        routes = (self.send, self.retry) if self.retry else (self.send,)
+        return tuple(self._of_lane(route, lane) for route in routes)
+
+    @staticmethod
+    def _of_lane(route: str, lane: Priority) -> str:
+        return route if lane is Priority.NORMAL else f"{route}.{lane.label}"
+
+
+async def declare(channel: AbstractChannel, broker: Broker) -> None:
+    """Have everything there; does nothing where it is already."""
+    await channel.exchange_declare(broker.exchange, exchange_type="fanout", durable=True)
+    await channel.queue_declare(broker.dead, durable=True, arguments={"x-queue-type": "quorum"})
+    await channel.queue_bind(broker.dead, broker.exchange)
+    for lane in Priority:
+        for queue in broker.queues(lane):
+            await channel.queue_declare(queue, durable=True, arguments=_arguments(broker))
+
+
+async def depths(channel: AbstractChannel, broker: Broker) -> dict[str, int]:
+    """How many messages wait in each queue."""
+    waiting: dict[str, int] = {}
+    for lane in Priority:
+        for queue in broker.queues(lane):
+            answer = await channel.queue_declare(queue, passive=True)
+            waiting[queue] = answer.message_count or 0
+    return waiting
+
+
+def _arguments(broker: Broker) -> dict[str, Any]:
+    return {
+        "x-queue-type": "quorum",
+        "x-delivery-limit": broker.delivery_limit,
+        "x-dead-letter-exchange": broker.exchange,
+    }

@@ -15,13 +15,17 @@ help: ## list these commands
 demo: .venv/installed ## everything in one process on SQLite: outage and recovery, admin app, dev inbox
 	$(VENV)/postroom demo
 
-test: .venv/installed-dev ## run all tests, on SQLite and a private PostgreSQL (ARGS="-k lease" for some)
+test: .venv/installed-dev ## run all tests, on SQLite, a private PostgreSQL and RabbitMQ (ARGS="-k lease" for some)
 	scripts/set-up postgres
+	scripts/set-up rabbitmq
 	scripts/set-up chromium
-	$(VENV)/python -m tests.servers.postgres --run -- $(VENV)/python -m pytest -n $(PYTEST_WORKERS) $(ARGS)
+	$(VENV)/python -m tests.servers.postgres --run -- \
+		$(VENV)/python -m tests.servers.rabbitmq --run -- \
+		$(VENV)/python -m pytest -n $(PYTEST_WORKERS) $(ARGS)
 
 storm: .venv/installed-dev ## kill workers a thousand times and count every copy (ARGS="--kills 5000" for more)
 	scripts/set-up postgres
+	scripts/set-up rabbitmq
 	$(VENV)/python -m tests.worker.storm $(ARGS)
 
 check: .venv/installed-dev ## lint, formatting, types, and the direction of imports
@@ -36,6 +40,7 @@ format: .venv/installed-dev ## put code into the common format
 
 bench: .venv/installed-bench ## measure speed, raw figures and ratios (ARGS="--help" for its options)
 	scripts/set-up postgres
+	scripts/set-up rabbitmq
 	scripts/set-up smtp-sink
 	$(VENV)/python -m bench $(ARGS)
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from bench import bars, plot, report
-from bench.parts import desk, distance, drain, enqueue, history, latency, memory, mime, peers, smtp
+from bench.parts import desk, dispatch, distance, drain, enqueue, history, latency, memory, mime, peers, recovery, smtp
 from bench.readings import Contestant, Results, take_in_turns
 from bench.world import FULL, QUICK, ROOT, Scale, World
 
@@ -26,6 +26,8 @@ PARTS: dict[str, Callable[[World], list[Contestant]]] = {
     "history": history.contestants,
     "distance": distance.contestants,
     "latency": latency.contestants,
+    "dispatch": dispatch.contestants,
+    "recovery": recovery.contestants,
     "memory": memory.contestants,
     "desk": desk.contestants,
 }

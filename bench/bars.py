@@ -6,11 +6,19 @@ import statistics
 from dataclasses import dataclass
 
 from bench.draining import CPU
-from bench.parts import desk, distance, drain, enqueue, history, latency, memory, mime
+from bench.parts import desk, dispatch, distance, drain, enqueue, history, latency, memory, mime, recovery
 from bench.readings import Results
 
 FASTEST_PEER = "the fastest peer"
-_OWN_DRAINS = (drain.POSTGRES, drain.POSTGRES_TWO, drain.SQLITE, history.WITH_HISTORY, history.WITHOUT)
+_OWN_DRAINS = (
+    drain.POSTGRES,
+    drain.POSTGRES_TWO,
+    drain.SQLITE,
+    history.WITH_HISTORY,
+    history.WITHOUT,
+    dispatch.BROKERED,
+    dispatch.DIRECT,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +88,10 @@ BARS = (
         less_is_better=True,
     ),
     Bar(what="commit to accepted, SQLite", ours=latency.median(latency.SQLITE), bar=30),
+    Bar(what="drain through RabbitMQ, of the direct worker", ours=dispatch.BROKERED, theirs=dispatch.DIRECT, bar=0.6),
+    Bar(what="drain through RabbitMQ, against Celery", ours=dispatch.BROKERED, theirs=dispatch.CELERY, bar=2.0),
+    Bar(what="rate after a crash of the database, of before", ours=recovery.AFTER, theirs=recovery.BEFORE, bar=0.9),
+    Bar(what="until that rate is back", ours=recovery.BACK, bar=10),
     Bar(what="worker's memory, backlog due", ours=memory.MEMORY, bar=150),
     Bar(what="urgent behind the backlog", ours=f"{memory.URGENT}, median", bar=200),
     Bar(what="slowest call of the desk at p95, PostgreSQL", ours=desk.worst(desk.POSTGRES), bar=300),

@@ -1,6 +1,7 @@
 """An outbox after a busy year, for both databases: nineteen of twenty emails were sent, the rest is in every status.
 
-Kinds and workspaces are shared by very many emails, recipients by few; failures have a handful of causes.
+Kinds and workspaces are shared by very many emails, recipients by few; failures have a handful of causes. All of
+it came in through the API, so the audit log is as long.
 """
 
 from __future__ import annotations
@@ -64,6 +65,8 @@ INSERT INTO postroom.terms SELECT 'workspace:' || workspace, id FROM past WHERE 
 INSERT INTO postroom.keys SELECT workspace, 'order-' || n, id, '', at FROM past;
 INSERT INTO postroom.events (email_id, at, what, attempt, detail)
 SELECT id, at, 'failed', 1, {_DETAIL} FROM past WHERE status = 'dead';
+INSERT INTO postroom.audit (at, actor, what, address)
+SELECT at, 'shop@example.com', 'POST /api/emails', '192.0.2.1' FROM past;
 INSERT INTO postroom.tallies
 SELECT date_trunc('minute', now()) - minute * interval '1 minute', name, 4
 FROM generate_series(0, 2880) AS minute, unnest(ARRAY['enqueued', 'sent', 'retried', 'died']) AS name;
@@ -92,6 +95,8 @@ INSERT INTO postroom_terms SELECT 'workspace:' || workspace, id FROM past WHERE 
 INSERT INTO postroom_keys SELECT workspace, 'order-' || n, id, '', at FROM past ORDER BY 1, 2;
 INSERT INTO postroom_events (email_id, at, what, attempt, detail)
 SELECT id, at, 'failed', 1, {_DETAIL} FROM past WHERE status = 'dead';
+INSERT INTO postroom_audit (at, actor, what, address)
+SELECT at, 'shop@example.com', 'POST /api/emails', '192.0.2.1' FROM past;
 WITH RECURSIVE minutes (minute) AS (SELECT 0 UNION ALL SELECT minute + 1 FROM minutes WHERE minute < 2880)
 INSERT INTO postroom_tallies
 SELECT (CAST(strftime('%s', 'now') AS INTEGER) / 60 - minute) * 60000000, name.value, 4

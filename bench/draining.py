@@ -64,11 +64,11 @@ def drain(
 
 def _clock(sink: Sink, filled: Filled, emails: int, workers: list[subprocess.Popen[str]]) -> tuple[float, float]:
     before = sink.accepted
-    started = _until(lambda: sink.accepted > before, workers)
+    started = until(lambda: sink.accepted > before, workers)
     first, spent = sink.accepted - before, _processor_time(workers)
-    _until(lambda: sink.accepted - before >= emails, workers)
+    until(lambda: sink.accepted - before >= emails, workers)
     spent = max(_processor_time(workers) - spent, 0.0)
-    ended = _until(lambda: filled.done() >= emails, workers)
+    ended = until(lambda: filled.done() >= emails, workers)
     if sink.accepted - before != emails:
         raise RuntimeError(f"the sink accepted {sink.accepted - before} emails instead of {emails}")
     return (emails - first) / (ended - started), 1e6 * spent / max(emails - first, 1)
@@ -85,7 +85,7 @@ def _processor_time(workers: list[subprocess.Popen[str]]) -> float:
     return seconds
 
 
-def _until(condition: Callable[[], bool], workers: list[subprocess.Popen[str]]) -> float:
+def until(condition: Callable[[], bool], workers: list[subprocess.Popen[str]]) -> float:
     """When the condition came true."""
     deadline = time.monotonic() + PATIENCE
     while not condition():

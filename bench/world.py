@@ -39,9 +39,6 @@ class Scale:
 FULL = Scale(rounds=3, seconds=4.0, emails=20_000, latencies=150, backlog=100_000, urgent=40, history=2_000_000)
 QUICK = Scale(rounds=1, seconds=0.5, emails=1_000, latencies=15, backlog=5_000, urgent=5, history=20_000)
 
-# Checkpoints would otherwise fall into whichever run happens to be under way. fsync and synchronous_commit stay on.
-_SETTINGS = {"max_wal_size": "'8GB'", "checkpoint_timeout": "'30min'"}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
@@ -72,11 +69,16 @@ class World:
     @cached_property
     def postgres(self) -> PostgresServer:
         running = self.stack.enter_context(server(durable=True))
-        with psycopg.connect(running.url, autocommit=True) as connection:
-            for name, value in _SETTINGS.items():
-                connection.execute(f"ALTER SYSTEM SET {name} = {value}")
-            connection.execute("SELECT pg_reload_conf()")
+        space_checkpoints(running.url)
         return running
+
+
+def space_checkpoints(url: str) -> None:
+    """Let none fall into whichever run happens to be under way. fsync and synchronous_commit stay on."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("ALTER SYSTEM SET max_wal_size = '8GB'")
+        connection.execute("ALTER SYSTEM SET checkpoint_timeout = '30min'")
+        connection.execute("SELECT pg_reload_conf()")
 
 
 def settle_down(url: str) -> None:

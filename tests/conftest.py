@@ -1,15 +1,19 @@
-"""What every test may ask for: databases, fresh for each test. A server that is absent is an error, never a skip."""
+"""What every test may ask for: databases and queues, fresh for each test.
+
+A server that is absent is an error, never a skip.
+"""
 
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.servers import postgres
+from tests.servers import postgres, rabbitmq
 
 # No deadline: a busy machine is not a bug. `HYPOTHESIS_PROFILE=thorough` looks longer.
 settings.register_profile("quick", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -35,3 +39,25 @@ def postgres_url(postgres_server: postgres.PostgresServer) -> Iterator[str]:
 def sqlite_url(tmp_path: Path) -> str:
     """An SQLite database of the test's own; the file does not exist yet."""
     return f"sqlite:///{tmp_path / 'outbox.db'}"
+
+
+@pytest.fixture(scope="session")
+def rabbit_server() -> Iterator[rabbitmq.RabbitServer]:
+    """A RabbitMQ broker for the whole session: the one in `POSTROOM_TEST_RABBITMQ`, or a private one."""
+    with rabbitmq.server() as server:
+        yield server
+
+
+@pytest.fixture
+def broker_url(rabbit_server: rabbitmq.RabbitServer) -> str:
+    """A broker that is shared with other tests; `dispatcher` names queues that are not."""
+    return rabbit_server.url
+
+
+@pytest.fixture
+def dispatcher(rabbit_server: rabbitmq.RabbitServer) -> Iterator[str]:
+    """What the names of the test's own queues begin with, in place of `email.dispatcher`."""
+    prefix = f"test-{secrets.token_hex(6)}.dispatcher"
+    yield prefix
+    routes = [f"{prefix}.{route}{lane}" for route in ("send", "retry") for lane in ("", ".urgent", ".bulk")]
+    rabbit_server.delete(queues=[*routes, f"{prefix}.dead"], exchanges=[f"{prefix}.dead.letters"])

@@ -94,6 +94,11 @@ async def _paths(desk: DeskService) -> dict[str, str]:
     found = {f"list {name}": f"/api/admin/outbox{query}" for name, query in lists.items()}
     found |= {f"page {name}": f"/admin/email-queue{query}" for name, query in lists.items()}
     found |= {"dashboard": "/api/admin/dashboard", "page dashboard": "/admin"}
+    found |= {
+        "audit": "/api/admin/audit",
+        "page audit": "/admin/audit",
+        "page audit, nobody": "/admin/audit?who=nobody",
+    }
     return found | {"one email": f"/api/admin/outbox/{dead}", "page one email": f"/admin/email-queue/{dead}"}
 
 

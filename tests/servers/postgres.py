@@ -26,6 +26,7 @@ from urllib.parse import urlsplit
 import psycopg
 from psycopg import sql
 
+from tests.servers.lending import lend
 from tests.servers.postgres_cluster import PostgresCluster
 
 VARIABLE = "POSTROOM_TEST_POSTGRES"
@@ -98,29 +99,6 @@ def guard(*, durable: bool) -> int:
     return 0
 
 
-def run(command: list[str], *, durable: bool) -> int:
-    """Run `command` with a server to use, and return its exit code."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    with server(durable=durable) as postgres:
-        process = subprocess.Popen(command, env={**os.environ, VARIABLE: postgres.url})
-        try:
-            return _exit_code(process)
-        finally:
-            if process.poll() is None:
-                process.terminate()
-                process.wait()
-
-
-def _exit_code(process: subprocess.Popen[bytes]) -> int:
-    """Wait for the end, also through Ctrl-C, which the command receives as well and answers in its own way."""
-    while True:
-        try:
-            code = process.wait()
-        except KeyboardInterrupt:
-            continue
-        return code if code >= 0 else 128 - code
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.servers.postgres", description="A private PostgreSQL.")
     mode = parser.add_mutually_exclusive_group(required=True)
@@ -133,7 +111,7 @@ def main() -> int:
         return guard(durable=arguments.durable)
     if not arguments.command:
         parser.error("--run needs a command after --")
-    return run(arguments.command, durable=arguments.durable)
+    return lend(server(durable=arguments.durable), arguments.command, variable=VARIABLE)
 
 
 _root = Path(__file__).resolve().parents[2]

@@ -29,8 +29,11 @@ from postroom.store import dispatch
 from postroom.store.contract import Claim, Claimed
 from postroom.store.dispatch import Named
 
-PREFETCH = 20
-"""Messages asked for ahead, for each connection to the mail server and each queue."""
+PREFETCH = 40
+"""Messages asked for ahead, for each connection to the mail server and each queue: those that wait here, are on their
+way, and were sent but not yet settled."""
+BATCH, GATHER = 64, 0.005
+"""How many messages to let gather before the database is asked, and seconds to let them, while there is work."""
 SOON = 0.05
 """Seconds between looks whether all is done, for a sender that is to stop then."""
 SHUT = 0.2
@@ -136,21 +139,24 @@ class BrokerFeed:
                 return True
             await self._until_wanted(consumption)
             await self._claim(consumption)
-        await self._give_back(consumption)
+        if not session.closed.is_set():
+            await self._give_back(consumption)  # else the broker does: it delivers them to somebody else
         return False
 
     async def _until_wanted(self, consumption: Consumption) -> None:
         """Wait for messages, and for room."""
         buffer = self._bench.buffer
-        buffer.mark = self._bench.transport.connections
-        gone = consumption.session.closed.wait()
-        seconds = SOON if self._bench.until_idle else 1.0
+        buffer.mark = self._prefetch // 8
         if not consumption.arrived.is_set():
-            await first_of(consumption.arrived.wait(), self.stopping.wait(), gone, seconds=seconds)
+            awaited, seconds = consumption.arrived, SOON if self._bench.until_idle else 1.0
         elif len(buffer) > buffer.mark or not self._bench.ready():
-            await first_of(buffer.low.wait(), self.stopping.wait(), gone, seconds=SOON)
+            awaited, seconds = buffer.low, SOON
+        elif len(buffer) and sum(consumption.waiting.values()) < BATCH:
+            awaited, seconds = consumption.session.closed, GATHER
         else:
-            gone.close()
+            return
+        gone = consumption.session.closed
+        await first_of(awaited.wait(), self.stopping.wait(), gone.wait(), seconds=seconds)
 
     async def _claim(self, consumption: Consumption) -> None:
         """Claim what messages in hand name, as much as there is room for, every lane its share."""
@@ -243,16 +249,18 @@ class BrokerFeed:
 
 
 def broker_state(link: Link, depths: dict[str, int] | None = None) -> str:
-    """The broker as a heartbeat tells of it."""
-    return json.dumps(
-        {
-            "name": link.name,
-            "connected": link.connected,
-            "since": link.since.isoformat(),
-            "reason": link.reason,
-            **({"depths": depths} if depths is not None else {}),
-        }
-    )
+    """The broker as a heartbeat tells of it. The queue of the dead is told apart: nobody waits for it to empty."""
+    state: dict[str, object] = {
+        "name": link.name,
+        "connected": link.connected,
+        "since": link.since.isoformat(),
+        "reason": link.reason,
+    }
+    if depths:
+        dead = link.broker.dead
+        state["depths"] = {queue: count for queue, count in depths.items() if queue != dead}
+        state["dead"] = {dead: depths.get(dead, 0)}
+    return json.dumps(state)
 
 
 def _named(email: Claimed) -> Named:

@@ -24,6 +24,8 @@ from postroom.logs import logger
 
 REACH = 10.0
 """Seconds to wait for a connection, and for its queues to be declared."""
+GOODBYE = 2.0
+"""Seconds to wait for a broker that is left to say goodbye."""
 HEARTBEAT = 10
 """Seconds between signs of life, so that a broker that vanished is missed soon."""
 FIRST_PAUSE, LAST_PAUSE = 0.5, 30.0
@@ -34,6 +36,13 @@ FAILURES = (*CONNECTION_EXCEPTIONS, TimeoutError, asyncio.InvalidStateError)
 
 class BrokerAway(Exception):
     """The broker cannot be used just now; the text says why, without a password."""
+
+
+class QueueGone(Exception):
+    """Somebody deleted a queue that we consumed from."""
+
+    def __str__(self) -> str:
+        return "a queue was deleted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +67,7 @@ class Session:
 
     def lost(self, error: BaseException | None) -> None:
         """Called when the connection or its channel is gone."""
-        self.reason = self.reason or _in_words(error)
+        self.reason = self.reason or in_words(error)
         self.closed.set()
 
     async def publish(self, letters: Sequence[Letter]) -> list[Fate]:
@@ -98,9 +107,7 @@ class Session:
 
     async def close(self) -> None:
         """Say goodbye; what was not acknowledged goes back to its queue."""
-        with suppress(*FAILURES):
-            async with asyncio.timeout(REACH):
-                await self._connection.close()
+        await _leave(self._connection)
         self.closed.set()
 
 
@@ -117,13 +124,24 @@ async def open_session(broker: Broker) -> Session:
             session = Session(broker, connection, underlay)
             connection.close_callbacks.add(lambda _, error: session.lost(error))
             channel.close_callbacks.add(lambda _, error: session.lost(error))
+            # A queue that is deleted takes its consumers along, and nothing else tells: channel and connection stay.
+            # Set up anew, the session declares the queue and consumes from it again.
+            underlay.on_consumer_cancel_callbacks.add(lambda _: session.lost(QueueGone()))
             await declare(underlay, broker)
             return session
     except (*FAILURES, ssl.SSLError, ValueError) as error:
-        if connection is not None:
-            with suppress(*FAILURES):
+        await _leave(connection)
+        raise BrokerAway(in_words(error)) from None
+    except asyncio.CancelledError:
+        await _leave(connection)
+        raise
+
+
+async def _leave(connection: aio_pika.abc.AbstractConnection | None) -> None:
+    if connection is not None:
+        with suppress(*FAILURES):
+            async with asyncio.timeout(GOODBYE):
                 await connection.close()
-        raise BrokerAway(_in_words(error)) from None
 
 
 class Link:
@@ -136,6 +154,7 @@ class Link:
         self.since = datetime.now(UTC)
         self._stopping = stopping
         self._meter = meter
+        self._farewells: set[asyncio.Task[None]] = set()
 
     @property
     def connected(self) -> bool:
@@ -147,7 +166,7 @@ class Link:
         self._note_loss()
         while not self._stopping.is_set():
             try:
-                self.session = await open_session(self.broker)
+                session = await self._open()
             except BrokerAway as error:
                 self.reason = str(error)
                 logger.warning("the broker is away", broker=self.name, reason=self.reason, again_in_seconds=pause)
@@ -155,21 +174,41 @@ class Link:
                     await asyncio.wait_for(self._stopping.wait(), pause)
                 pause = min(pause * 2, LAST_PAUSE)
             else:
+                if session is None:
+                    return None
+                self.session = session
                 self.since, self.reason = datetime.now(UTC), ""
                 self._meter.connected(True)
                 logger.info("the broker is there", broker=self.name)
-                return self.session
+                return session
+        return None
+
+    async def _open(self) -> Session | None:
+        """A session; None when we are to stop before the broker has answered."""
+        opening = asyncio.create_task(open_session(self.broker))
+        stopping = asyncio.create_task(self._stopping.wait())
+        await asyncio.wait([opening, stopping], return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if opening.done():
+            return opening.result()
+        opening.cancel()
+        await asyncio.wait([opening])
         return None
 
     def _note_loss(self) -> None:
+        """Tell of a session that is over, and leave it: its connection may outlive its channel."""
         if self.session is not None:
             self.since, self.reason = datetime.now(UTC), self.session.reason
             logger.warning("the broker is lost", broker=self.name, reason=self.reason)
+            farewell = asyncio.create_task(self.session.close())
+            self._farewells.add(farewell)
+            farewell.add_done_callback(self._farewells.discard)
         self._meter.connected(False)
 
     async def close(self) -> None:
         if self.session is not None:
             await self.session.close()
+        await asyncio.gather(*self._farewells)
 
     @property
     def name(self) -> str:
@@ -190,7 +229,7 @@ def _with_heartbeat(url: str) -> str:
     return f"{url}{'&' if urlsplit(url).query else '?'}heartbeat={HEARTBEAT}"
 
 
-def _in_words(error: BaseException | None) -> str:
+def in_words(error: BaseException | None) -> str:
     """What a library said, in one line without anybody's password."""
     match error:
         case None:

@@ -17,7 +17,8 @@ LARGEST = 4_096
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ATTEMPT = re.compile(r"[1-9][0-9]{0,8}")
-_ADDRESS = re.compile(r"[^\s<>()\[\],;:\"']+@[^\s<>()\[\],;:\"']+|\"[^\"\n]*\"@[^\s<>()\[\],;:\"']+")
+# Whoever it is for: atoms (an apostrophe is one) or a quoted string; and where: a name, or a literal in brackets.
+_ADDRESS = re.compile(r"""(?:"[^"\n]*"|[^\s<>()\[\],;:"]+)@(?:\[[^\]\s]*\]|[^\s<>()\[\],;:"']+)""")
 
 
 class Poison(Exception):

@@ -10,37 +10,36 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 
-from postroom.claim.failpoint import reach
 from postroom.claim.feed import first_of
 from postroom.claim.journal import worker_name
 from postroom.claim.wakeup import wake_up_for
 from postroom.dispatch.announcer import announce
 from postroom.dispatch.feed import broker_state
-from postroom.dispatch.link import BrokerAway, Letter, Link, Session
-from postroom.dispatch.message import encode, message_key
-from postroom.dispatch.meter import UNMETERED_DISPATCH, DispatchMeter, Fate
+from postroom.dispatch.link import BrokerAway, Link, Session
+from postroom.dispatch.meter import UNMETERED_DISPATCH, DispatchMeter
+from postroom.dispatch.publisher import Publisher
 from postroom.dispatch.topology import Broker
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
-from postroom.store import claims, dispatch, heartbeats, questions
-from postroom.store.dispatch import Named, Reserved
+from postroom.store import dispatch, heartbeats, questions
 from postroom.store.open import AsyncDatabase
-from postroom.vocabulary import Priority
 
 VERSION = version("postroom")
 
-BATCH = 200
-"""Emails of a lane that are reserved at a time."""
+BATCHES = 3
+"""How many batches may be on their way to the broker."""
 FULL = 0.02
 """Seconds to wait while the queues hold as much as they should."""
 AT_ONCE = 0.005
 """Seconds to wait for what is due already, and was not to be had: another scheduler has it."""
+REQUEUED = 200
+"""Lost messages' emails that are made due again at a time."""
 ANNOUNCE = 1.0
 BEAT = 5.0
 FIRST_PAUSE, LAST_PAUSE = 0.05, 2.0
@@ -74,12 +73,14 @@ class Scheduler:
         self.name = worker_name()
         self.settings = settings or SchedulerSettings()
         self.stopping = asyncio.Event()
-        self.published = 0
         self.link = Link(broker, self.stopping, meter)
         self._database = database
         self._meter = meter
         self._wake_up = wake_up_for(database)
-        self._depths: dict[str, int] = {}
+        self._publisher = Publisher(
+            database, meter, worker=self.name, lease=self.settings.lease, ahead=self.settings.ahead
+        )
+        self._clock_offset = timedelta(0)
         self._beaten = time.monotonic(), 0
 
     async def run(self) -> None:
@@ -121,78 +122,53 @@ class Scheduler:
     # ---------------------------------------------------------------- rounds
 
     async def _rounds(self, session: Session) -> None:
+        """Publish batches, a few at a time: while one waits for the broker or the disk, the next is reserved."""
         pause = FIRST_PAUSE
-        while not self.stopping.is_set() and not session.closed.is_set():
-            try:
+        under_way: set[asyncio.Task[bool]] = set()
+        try:
+            while not self.stopping.is_set() and not session.closed.is_set():
                 self._wake_up.woken.clear()
-                well = await self._round(session)
-            except StoreUnavailable as error:
-                logger.warning("scheduling waits for the database", error=str(error))
-                await self._database.refresh()
-                well = False
-            if well:
-                pause = FIRST_PAUSE
-                continue
-            await first_of(self.stopping.wait(), session.closed.wait(), seconds=pause)
-            pause = min(pause * 2, LAST_PAUSE)
+                if await self._round(session, under_way):
+                    pause = FIRST_PAUSE
+                    continue
+                await first_of(self.stopping.wait(), session.closed.wait(), seconds=pause)
+                pause = min(pause * 2, LAST_PAUSE)
+        finally:
+            await asyncio.gather(*under_way, return_exceptions=True)
 
-    async def _round(self, session: Session) -> bool:
-        """Publish a batch, or rest if there is none. False when it did not go well: better not at once again."""
-        room = await self._room(session)
-        if not any(room.values()):
-            await first_of(self.stopping.wait(), session.closed.wait(), seconds=FULL)
+    async def _round(self, session: Session, under_way: set[asyncio.Task[bool]]) -> bool:
+        """Start on the next batch, or rest if there is none. False if things go badly: better not at once again."""
+        try:
+            reserved = await self._publisher.reserve(session)
+            if reserved:
+                under_way.add(asyncio.create_task(self._publisher.publish(session, reserved)))
+            if len(under_way) >= BATCHES or (under_way and not reserved):
+                done, _ = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
+                under_way -= done
+                confirmed = [batch.result() for batch in done]
+                return all(confirmed)
+            if not reserved:
+                await self._rest(session)
             return True
-        plan = dispatch.reserve(worker=self.name, lease=self.settings.lease, seats=room)
-        reserved = await self._database.run(plan, atomic=False)
-        if not reserved:
-            await self._rest(session)
-            return True
-        reach("reserved")
-        return await self._publish(session, await self._within_budget(reserved))
-
-    async def _room(self, session: Session) -> dict[Priority, int]:
-        self._depths = await session.depths()
-        broker, ahead = session.broker, self.settings.ahead
-        return {
-            lane: min(BATCH, max(0, ahead - sum(self._depths[queue] for queue in broker.queues(lane))))
-            for lane in Priority
-        }
-
-    async def _within_budget(self, reserved: Sequence[Reserved]) -> list[Reserved]:
-        """Those that have an attempt left; the others are given up."""
-        spent = [each for each in reserved if each.attempts >= each.max_attempts]
-        if not spent:
-            return list(reserved)
-        dead = await self._database.run(dispatch.give_up([each.claim for each in spent]))
-        self._meter.gave_up(len(dead))
-        for each in spent:
-            logger.warning("email skipped", email_id=each.claim.id, attempt=each.attempts, why="no attempt left")
-        return [each for each in reserved if each.attempts < each.max_attempts]
-
-    async def _publish(self, session: Session, reserved: Sequence[Reserved]) -> bool:
-        fates = await session.publish([_letter(each, session.broker) for each in reserved])
-        reach("published")
-        self._meter.published(fates)
-        confirmed = [each for each, fate in zip(reserved, fates, strict=True) if fate is Fate.CONFIRMED]
-        failed = [each for each, fate in zip(reserved, fates, strict=True) if fate is not Fate.CONFIRMED]
-        self.published += len(confirmed)
-        await self._database.run(dispatch.confirm_queued([each.claim for each in confirmed]), atomic=False)
-        if failed:
-            await self._database.run(claims.release([each.claim for each in failed]), atomic=False)
-        reach("marked")
-        for each, fate in zip(reserved, fates, strict=True):
-            _tell(each, fate, session.broker)
-        return not failed
+        except StoreUnavailable as error:
+            logger.warning("scheduling waits for the database", error=str(error))
+            await self._database.refresh()
+            return False
 
     async def _rest(self, session: Session) -> None:
         """Wait until there may be something to publish."""
         due = await self._database.run(questions.next_due(), writes=False, atomic=False)
         wait = self.settings.interval.total_seconds()
         if due is not None:
-            wait = min(wait, max((due - datetime.now(UTC)).total_seconds(), AT_ONCE))
-        elif self.settings.until_idle:
+            ahead = (due - self._now()).total_seconds()
+            wait = min(wait, max(ahead, FULL if self._publisher.full else AT_ONCE))
+        if self.settings.until_idle and (due is None or due > self._now()):
             self.stop()
         await first_of(self._wake_up.woken.wait(), self.stopping.wait(), session.closed.wait(), seconds=wait)
+
+    def _now(self) -> datetime:
+        """The database's time, as far as we know it."""
+        return datetime.now(UTC) + self._clock_offset
 
     # ---------------------------------------------------------------- duties
 
@@ -206,7 +182,7 @@ class Scheduler:
             await asyncio.sleep(seconds)
 
     async def _requeue_lost(self) -> None:
-        while lost := await self._database.run(dispatch.requeue(limit=BATCH)):
+        while lost := await self._database.run(dispatch.requeue(limit=REQUEUED)):
             self._meter.requeued(len(lost))
             for each in lost:
                 logger.warning("email due again", email_id=each.id, attempt=each.attempt, why="its message was lost")
@@ -216,11 +192,12 @@ class Scheduler:
             await announce(self._database, self.link.session, self._meter)
 
     async def _heartbeat(self) -> None:
+        self._clock_offset = await self._database.run(questions.clock(), writes=False) - datetime.now(UTC)
         now, (since, before) = time.monotonic(), self._beaten
-        self._beaten = now, self.published
+        self._beaten = now, self._publisher.published
         if self.link.session is not None and self.link.connected:
             with suppress(BrokerAway):
-                self._depths = await self.link.session.depths()
+                await self._publisher.look(self.link.session)
         await self._database.run(
             heartbeats.beat(
                 self.name,
@@ -228,8 +205,8 @@ class Scheduler:
                 host=socket.gethostname(),
                 version=VERSION,
                 in_flight=0,
-                rate=(self.published - before) / max(now - since, 0.001),
-                broker=broker_state(self.link, self._depths),
+                rate=(self._publisher.published - before) / max(now - since, 0.001),
+                broker=broker_state(self.link, self._publisher.depths),
             ),
             atomic=False,
         )
@@ -238,26 +215,3 @@ class Scheduler:
         with suppress(StoreUnavailable):
             await self._database.run(heartbeats.retire(self.name))
         await self.link.close()
-
-
-def _letter(each: Reserved, broker: Broker) -> Letter:
-    named = Named(each.claim.id, each.attempt)
-    return Letter(
-        queue=broker.queue(each.priority, each.attempt),
-        key=message_key(named.id, named.attempt),
-        body=encode(named),
-    )
-
-
-def _tell(each: Reserved, fate: Fate, broker: Broker) -> None:
-    """One line for each scheduling action; `next_attempt` is when the email is due again if its message is lost."""
-    if fate is Fate.CONFIRMED:
-        logger.info(
-            "email published",
-            email_id=each.claim.id,
-            attempt=each.attempt,
-            queue=broker.queue(each.priority, each.attempt),
-            next_attempt=each.leased_until.isoformat(),
-        )
-    else:
-        logger.warning("email not published", email_id=each.claim.id, attempt=each.attempt, why=fate.value)

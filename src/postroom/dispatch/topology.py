@@ -52,24 +52,30 @@ class Broker:
 async def declare(channel: AbstractChannel, broker: Broker) -> None:
     """Have everything there; does nothing where it is already."""
     await channel.exchange_declare(broker.exchange, exchange_type="fanout", durable=True)
-    await channel.queue_declare(broker.dead, durable=True, arguments={"x-queue-type": "quorum"})
+    await channel.queue_declare(broker.dead, durable=True, arguments=queue_arguments(broker, broker.dead))
     await channel.queue_bind(broker.dead, broker.exchange)
-    for lane in Priority:
-        for queue in broker.queues(lane):
-            await channel.queue_declare(queue, durable=True, arguments=_arguments(broker))
+    for queue in lane_queues(broker):
+        await channel.queue_declare(queue, durable=True, arguments=queue_arguments(broker, queue))
 
 
 async def depths(channel: AbstractChannel, broker: Broker) -> dict[str, int]:
-    """How many messages wait in each queue."""
+    """How many messages wait in each queue, that of the dead among them."""
     waiting: dict[str, int] = {}
-    for lane in Priority:
-        for queue in broker.queues(lane):
-            answer = await channel.queue_declare(queue, passive=True)
-            waiting[queue] = answer.message_count or 0
+    for queue in (*lane_queues(broker), broker.dead):
+        answer = await channel.queue_declare(queue, passive=True)
+        waiting[queue] = answer.message_count or 0
     return waiting
 
 
-def _arguments(broker: Broker) -> dict[str, Any]:
+def lane_queues(broker: Broker) -> tuple[str, ...]:
+    """Every queue that senders take messages from."""
+    return tuple(queue for lane in Priority for queue in broker.queues(lane))
+
+
+def queue_arguments(broker: Broker, queue: str) -> dict[str, Any]:
+    """What a queue is declared with."""
+    if queue == broker.dead:
+        return {"x-queue-type": "quorum"}
     return {
         "x-queue-type": "quorum",
         "x-delivery-limit": broker.delivery_limit,

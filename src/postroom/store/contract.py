@@ -78,7 +78,9 @@ class Claim(NamedTuple):
     token: LeaseToken
 
 
-@dataclass(slots=True, eq=False)  # not frozen: making one is a part of sending each email, and would take thrice as long
+@dataclass(
+    slots=True, eq=False
+)  # not frozen: making one is a part of sending each email, and would take thrice as long
 class Claimed:
     """One email in the hands of a worker: everything an attempt needs, and nothing a settle has to ask again.
 

@@ -15,8 +15,9 @@ from postroom.errors import PostroomError, SchemaError, StoreUnavailable
 _NO_SUCH_TABLE = {"42P01", "3F000"}
 """PostgreSQL: undefined table, undefined schema."""
 
-_AWAY = {"57P01", "57P02", "57P03", "53300"}
-"""PostgreSQL: shutting down, crashed, starting up, no connection left. Class 08 is the connection itself."""
+_AWAY = {"57P01", "57P02", "57P03", "53300", "40P01", "40001"}
+"""PostgreSQL: shutting down, crashed, starting up, no connection left; and a transaction that was given up for another
+one's sake, of which nothing remains. Class 08 is the connection itself."""
 
 _SQLITE_AWAY = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_CANTOPEN", "SQLITE_IOERR", "SQLITE_FULL")
 

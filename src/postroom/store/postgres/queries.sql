@@ -244,13 +244,30 @@ JOIN expired ON expired.id = e.id
 JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
 ORDER BY e.id;
 
+-- Claims that are still ours, locked in one order: a settle of the same emails goes by it too, so neither waits for the
+-- other for ever. `IS TRUE` keeps the planner on the primary key, whatever it believes of statuses.
+-- fragment: still_ours
+mine AS MATERIALIZED (
+    SELECT *
+    FROM json_to_recordset((:claims::text)::json) AS m (id uuid, token bigint)
+),
+ours AS MATERIALIZED (
+    SELECT e.id
+    FROM postroom.emails e
+    JOIN mine ON mine.id = e.id
+    WHERE e.id = ANY (ARRAY (SELECT id FROM mine)) AND e.lease_token = mine.token
+        AND (e.status IN ('queued', 'sending')) IS TRUE
+    ORDER BY e.id
+    FOR UPDATE OF e
+)
+
 -- Lengthen the leases that are still ours.
 -- name: renew
-UPDATE postroom.emails e
+WITH {still_ours}
+UPDATE postroom.emails
 SET leased_until = {now} + make_interval(secs => :lease::float8)
-FROM json_to_recordset((:claims::text)::json) AS mine (id uuid, token bigint)
-WHERE e.id = mine.id AND e.lease_token = mine.token AND e.status = 'sending'
-RETURNING e.id::text, e.leased_until;
+WHERE id = ANY (ARRAY (SELECT id FROM ours))
+RETURNING id::text, leased_until;
 
 -- Note that the final dot of these emails may be about to leave.
 -- name: note_dots
@@ -262,14 +279,14 @@ RETURNING e.id::text;
 
 -- Give back emails that were claimed and not tried; they are due as before.
 -- name: release
-UPDATE postroom.emails e
-SET status = CASE WHEN e.doubts > 0 THEN 'in_doubt' WHEN e.attempts = 0 THEN 'pending' ELSE 'retrying' END,
+WITH {still_ours}
+UPDATE postroom.emails
+SET status = CASE WHEN doubts > 0 THEN 'in_doubt' WHEN attempts = 0 THEN 'pending' ELSE 'retrying' END,
     leased_until = NULL,
     worker = NULL,
     dot_noted_at = NULL
-FROM json_to_recordset((:claims::text)::json) AS mine (id uuid, token bigint)
-WHERE e.id = mine.id AND e.lease_token = mine.token AND e.status IN ('queued', 'sending')
-RETURNING e.id::text;
+WHERE id = ANY (ARRAY (SELECT id FROM ours))
+RETURNING id::text;
 
 -- Lease due emails to a scheduler, which will name them in messages to a broker; each lane has a queue of its own.
 -- name: reserve
@@ -318,27 +335,25 @@ ORDER BY priority, due_at, reserved.id;
 
 -- The broker has confirmed the messages of these. Whoever has claimed one meanwhile has noted that too.
 -- name: confirm_queued
-WITH mine AS MATERIALIZED (
-    SELECT e.id
-    FROM postroom.emails e
-    JOIN json_to_recordset((:claims::text)::json) AS m (id uuid, token bigint) ON m.id = e.id
-    WHERE e.lease_token = m.token AND e.status = 'queued'
-    ORDER BY e.id
-    FOR UPDATE OF e
-)
+WITH {still_ours}
 UPDATE postroom.emails
 SET last_queued_at = {now}
-WHERE id = ANY (ARRAY (SELECT id FROM mine))
+WHERE id = ANY (ARRAY (SELECT id FROM ours))
 RETURNING id::text;
 
 -- Take the emails that messages name, if they are still queued for that very attempt. Locked in one order, and waited
 -- for: a row that was skipped would look like a message that came too late.
 -- name: claim_queued
-WITH named AS MATERIALIZED (
+WITH wanted AS MATERIALIZED (
+    SELECT *
+    FROM json_to_recordset((:messages::text)::json) AS m (id uuid, attempt integer)
+),
+named AS MATERIALIZED (
     SELECT e.id
     FROM postroom.emails e
-    JOIN json_to_recordset((:messages::text)::json) AS m (id uuid, attempt integer) ON m.id = e.id
-    WHERE e.status = 'queued' AND e.attempts = m.attempt - 1
+    JOIN wanted m ON m.id = e.id
+    WHERE e.id = ANY (ARRAY (SELECT id FROM wanted)) AND e.attempts = m.attempt - 1
+        AND (e.status = 'queued') IS TRUE
     ORDER BY e.id
     FOR UPDATE OF e
 ),
@@ -469,11 +484,11 @@ settled AS (
         worker = NULL,
         dot_noted_at = NULL
     FROM outcome o
-    WHERE e.id = o.id
+    WHERE e.id = o.id AND e.id = ANY (ARRAY (SELECT id FROM outcome))
         AND (
             (e.status = 'sending' AND e.lease_token = o.token)
             OR (e.status = 'in_doubt' AND e.lease_token = o.token + 1 AND o.status = 'sent')
-        )
+        ) IS TRUE
     RETURNING e.id, e.status, e.attempts, o.event, o.detail
 ),
 new_events AS (
@@ -720,6 +735,12 @@ FROM (
     ) AS due_at
     FROM generate_series(0, 2) AS lane
 ) oldest;
+
+-- How many emails are due, from the index of what waits.
+-- name: due
+SELECT count(*)
+FROM postroom.emails
+WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL AND due_at <= {now};
 
 -- When the next email comes due, this side of the future or beyond.
 -- name: next_due

@@ -630,6 +630,12 @@ FROM (
     FROM json_each('[0, 1, 2]') AS lane
 );
 
+-- How many emails are due, from the index of what waits.
+-- name: due
+SELECT count(*)
+FROM postroom_emails
+WHERE {waiting} AND due_at <= :now;
+
 -- When the next email comes due, this side of the future or beyond.
 -- name: next_due
 SELECT min(due_at)

@@ -5,5 +5,5 @@ ALTER TABLE postroom_workers ADD COLUMN broker TEXT;
 
 ALTER TABLE postroom_emails ADD COLUMN announced_at INTEGER;
 -- The dead that nobody was told of; nearly always empty.
-CREATE INDEX emails_unannounced ON postroom_emails (id)
+CREATE INDEX postroom_emails_unannounced ON postroom_emails (id)
     WHERE status = 'dead' AND announced_at IS NULL;

@@ -71,8 +71,8 @@ class House:
 
     async def audited(self) -> list[tuple[str, str]]:
         """Who did what, oldest first."""
-        entries = await self.outbox.database.run(read_audit(), writes=False)
-        return [(entry.actor, entry.what) for entry in reversed(entries)]
+        page = await self.outbox.database.run(read_audit(), writes=False)
+        return [(entry.actor, entry.what) for entry in reversed(page.entries)]
 
 
 class Browser:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -16,13 +16,6 @@ from postroom.people.values import Role
 from postroom.web import admin
 from tests.admin.callers import caller, token_for
 from tests.store.journey import bring_to, email, enqueue
-
-
-@pytest.fixture
-def outbox(sqlite_url: str) -> Iterator[Outbox]:
-    with Outbox(sqlite_url) as outbox:
-        outbox.migrate()
-        yield outbox
 
 
 @pytest.fixture
@@ -208,6 +201,19 @@ async def test_an_email_is_enqueued_once_under_its_key(operator: httpx.AsyncClie
     )
     assert outbox.counts()["pending"] == 1
     assert outbox.letter(first.json()["id"]).attachments[0].content == b"hello"
+
+
+@pytest.mark.parametrize(
+    "content", ["PATCH", "aGVsbG8", "aGVs bG8=", "aGVsbG8=\n", "\u00e4\u00f6\u00fc!", "====", 7, None]
+)
+async def test_a_damaged_file_is_refused_instead_of_being_made_into_another(
+    operator: httpx.AsyncClient, content: object
+) -> None:
+    """A decoder that skips what is no Base64 would send something, and it would not be what was meant."""
+    body = {"to": "ada@example.org", "attachments": [{"filename": "hello.txt", "content": content}]}
+    response = await operator.post("/api/emails", json=body)
+
+    assert (response.status_code, error_of(response)["code"]) == (422, "invalid_request")
 
 
 async def test_an_email_that_cannot_be_accepted_is_refused_with_a_remedy(operator: httpx.AsyncClient) -> None:

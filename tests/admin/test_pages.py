@@ -11,6 +11,7 @@ from httpx import ASGITransport, AsyncClient, Response
 
 from postroom import AsyncOutbox, Attachment, Email
 from postroom.admin.app import build
+from postroom.desk import DeskService
 from postroom.people.accounts import add_person
 from postroom.people.tokens import add_token
 from postroom.people.values import Role
@@ -315,6 +316,21 @@ async def test_pages_go_on_where_the_one_before_ended(browser: AsyncClient, outb
     assert len(seen) == len(set(seen)) == 60
 
 
+async def test_the_tabs_are_counted_without_the_rest_of_the_dashboard(
+    browser: AsyncClient, outbox: AsyncOutbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The queue is looked at every three seconds; causes, charts and workers are not on it."""
+    await dead(outbox, letter())
+
+    async def never(*_: object, **__: object) -> None:
+        raise AssertionError("the queue asked for the dashboard")
+
+    monkeypatch.setattr(DeskService, "dashboard", never)
+    page = (await browser.get(f"{QUEUE}?status=dead")).text
+
+    assert '<span class="many many-dead">1</span>' in page
+
+
 async def test_a_viewer_sees_no_buttons_and_only_their_workspaces(outbox: AsyncOutbox) -> None:
     ours = await dead(outbox, letter(subject="Of the hotel"), workspace="hotel")
     theirs = await dead(outbox, letter(subject="Of the bakery"), workspace="bakery")
@@ -334,6 +350,8 @@ async def test_a_viewer_sees_no_buttons_and_only_their_workspaces(outbox: AsyncO
             await viewer.get(f"{QUEUE}/{theirs}"),
         ]
 
+    assert "No charts for some workspaces" in pages[0]
+    assert "is of hotel only" in pages[0]
     assert "Of the hotel" in pages[1]
     assert "Of the bakery" not in " ".join(pages)
     assert [answer.status_code for answer in refused] == [403, 403, 404]

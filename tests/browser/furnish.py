@@ -90,8 +90,14 @@ def furnish(house: House) -> None:
         Email(to="full@example.org", subject="Your invoice for May", text="Attached."), kind="invoice", policy=soon
     )
     outbox.enqueue(
-        Email(to="ada@example.org", cc="full@example.org", subject="The minutes of Tuesday", text="Attached."),
+        Email(
+            to=["ada@example.org", "nobody@example.org"],
+            cc="full@example.org",
+            subject="The minutes of Tuesday",
+            text="Attached.",
+        ),
         kind="minutes",
+        policy=soon,
     )
     for number in range(1, 6):
         email = Email(
@@ -99,7 +105,7 @@ def furnish(house: House) -> None:
         )
         outbox.enqueue(email, kind="newsletter", priority="bulk")
     outbox.enqueue(booking("lise", to="Lise <nobody.lise@example.org>"), kind="booking", key="booking:lise")
-    house.work(lambda counts: counts["pending"] == counts["sending"] == 0 and counts["dead"] >= 10)
+    house.work(lambda counts: counts["pending"] == counts["sending"] == 0 and counts["dead"] >= 11)
     later = datetime.now(UTC) + timedelta(hours=3)
     outbox.enqueue(
         Email(to="grace@example.org", subject="Tomorrow at Hill House", text="…"), not_before=later, kind="reminder"

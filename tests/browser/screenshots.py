@@ -39,6 +39,7 @@ def pages(house: House) -> dict[str, str]:
     booking = next(email for email in dead if email.kind == "booking")
     welcome = next(email for email in dead if email.kind == "welcome")
     sent = next(email for email in house.outbox.list(status="sent").emails if email.kind == "booking")
+    minutes = next(email for email in dead if email.kind == "minutes")
     secret = next(email for email in house.outbox.list().emails if email.sensitive)
     return {
         "overview": "/admin",
@@ -46,10 +47,12 @@ def pages(house: House) -> dict[str, str]:
         "queue-dead": f"{QUEUE}?status=dead",
         "queue-empty": f"{QUEUE}?q=somebody@nowhere.example",
         "email": f"{QUEUE}/{booking.id}",
+        "email-grid": f"{QUEUE}/{minutes.id}",
         "email-invite": f"{QUEUE}/{sent.id}?view=invite",
         "email-source": f"{QUEUE}/{welcome.id}?view=source",
         "email-sensitive": f"{QUEUE}/{secret.id}",
         "replay": f"{QUEUE}/{booking.id}/replay",
+        "audit": "/admin/audit",
         "missing": f"{QUEUE}/00000000-0000-7000-8000-000000000000",
     }
 
@@ -76,7 +79,9 @@ def shoot(browser: Browser, house: House, folder: Path, addresses: dict[str, str
             context = browser.new_context(viewport=viewport, color_scheme=scheme, storage_state=state)
             page = context.new_page()
             for name, path in addresses.items():
-                page.goto(house.address(path))
+                answer = page.goto(house.address(path))
+                assert answer is not None
+                assert answer.status == (404 if name == "missing" else 200), f"{path} answered {answer.status}"
                 page.screenshot(path=folder / f"{name}-{size}-{scheme}.png", full_page=True)
             context.close()
 

@@ -8,7 +8,9 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, expect
 
 from postroom import Email, RetryPolicy
+from postroom.claim.transports import register
 from tests.browser.entrance import PASSWORD, code_in_mail, give_code, give_password
+from tests.browser.furnish import furnish
 from tests.browser.house import House
 
 QUEUE = "/admin/email-queue"
@@ -123,6 +125,48 @@ def test_a_wrong_address_is_corrected_and_the_email_arrives(house: House, page: 
         expect(page.locator("#story")).to_contain_text("Replayed by developer: to")
 
     assert mail.recipients == ("ada@example.org",)
+
+
+def test_what_each_recipient_got_in_each_attempt_is_read_on_a_phone_without_a_script(
+    house: House, browser: Browser
+) -> None:
+    """(B4) The grid scrolls inside its own box; the conversation unfolds by itself."""
+    furnish(house)
+    [minutes] = house.outbox.list(kind="minutes").emails
+    context = browser.new_context(viewport={"width": 360, "height": 740}, java_script_enabled=False)
+    page = context.new_page()
+    page.goto(house.address(f"{QUEUE}/{minutes.id}"))
+    grid = page.locator("table.grid")
+    cells = grid.locator("tbody tr").filter(has_text="full@example.org").locator("td")
+
+    expect(grid.locator("thead th.attempt")).to_have_count(3)
+    assert [text.split()[0] for text in cells.all_inner_texts()] == ["deferred"] * 3
+    refused = grid.locator("tbody tr").filter(has_text="nobody@example.org").locator("td")
+    assert [text.split()[0] for text in refused.all_inner_texts()] == ["–", "–", "refused"]
+    first = page.locator("details.conversation").last
+    expect(first.get_by_text("nobody@example.org: 550 5.1.1 no such user here")).to_be_hidden()
+    first.locator("summary").click()
+    expect(first.get_by_text("nobody@example.org: 550 5.1.1 no such user here")).to_be_visible()
+    box = page.locator("#attempts .scroll").first.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= 360
+    context.close()
+
+
+def test_an_admin_reads_in_the_audit_log_who_paused_a_transport(house: House, page: Page) -> None:
+    with house.worker():
+        house.outbox.enqueue(Email(to="ada@example.org", subject="Hi", text="…"))
+        house.smtp.wait_for(1)
+    house.outbox.database.run(register("smtp.example.org:587"))
+    page.goto(house.address("/admin"))
+    page.locator("#transports li").filter(has_text="smtp.example.org:587").get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("The transport is paused.")).to_be_visible()
+    page.keyboard.press("g")
+    page.keyboard.press("a")
+    line = page.locator("table.audit tbody tr").filter(has_text="transport_pause")
+
+    expect(line).to_contain_text("developer")
+    expect(line).to_contain_text("smtp.example.org:587")
 
 
 def test_live_updates_disturb_neither_selection_nor_typing(house: House, page: Page) -> None:

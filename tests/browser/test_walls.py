@@ -108,10 +108,17 @@ def test_every_page_fits_a_phone_and_every_control_has_a_name(house: House, brow
     furnish(house)
     long = "x" * 300
     odd = house.outbox.enqueue(Email(to="ada@example.org", subject=long, html=f"<p>{long}</p>"), key=long[:200])
-    dead = house.outbox.list(status="dead").emails[0]
+    dead, *_ = house.outbox.list(status="dead", kind="minutes").emails
     context = browser.new_context(viewport={"width": 360, "height": 740})
     page = context.new_page()
-    paths = ["/admin", QUEUE, f"{QUEUE}?kind=booking", f"{QUEUE}?q=nothing@such.example", f"{QUEUE}/{dead.id}/replay"]
+    paths = [
+        "/admin",
+        "/admin/audit",
+        QUEUE,
+        f"{QUEUE}?kind=booking",
+        f"{QUEUE}?q=nothing@such.example",
+        f"{QUEUE}/{dead.id}/replay",
+    ]
     paths += [f"{QUEUE}/{id}?view={view}" for id in (odd.id, dead.id) for view in ("html", "source", "headers")]
 
     for path in paths:

@@ -21,7 +21,8 @@ TRANSPORT = TransportView(
     name="smtp.example.org:587", state=BreakerState.OK, reason="", since=None, next_probe_at=None, held=False
 )
 WORKER = WorkerView(
-    seen=WorkerSeen(name="w", host="h", version="1", started_at=NOW, seen_at=NOW, in_flight=0, rate=0), alive=True
+    seen=WorkerSeen(name="w", role="worker", host="h", version="1", started_at=NOW, seen_at=NOW, in_flight=0, rate=0),
+    alive=True,
 )
 EMAIL = StoredEmail(
     id=EmailId("01890000-0000-7000-8000-000000000000"),
@@ -98,6 +99,18 @@ def test_an_outage_is_told_with_what_was_seen_of_it() -> None:
         "smtp.example.org:587 cannot be reached since 03:00 UTC: no connection while connecting — 1 email waits"
     )
     assert tone == "trouble"
+
+
+def test_an_outage_names_its_server_once() -> None:
+    reason = "no connection while connecting: smtp.example.org:587: Connection refused"
+    ill = replace(TRANSPORT, state=BreakerState.OPEN, reason=reason, since=NOW)
+    slow = "no answer in time while connecting: no connection to smtp.example.org:587 within 5 s"
+
+    assert said({"pending": 2}, ill)[0] == (
+        "smtp.example.org:587 cannot be reached since 03:00 UTC: Connection refused — 2 emails wait"
+    )
+    assert replace(ill, reason=slow).cause == "no answer in time while connecting: no connection within 5 s"
+    assert prospect(EMAIL, obstacle=ill, now=NOW).count("smtp.example.org:587") == 1
 
 
 def test_a_pause_by_a_person_is_told_as_one() -> None:

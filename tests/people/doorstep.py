@@ -74,7 +74,8 @@ class Doorstep:
 
     async def audited(self) -> list[str]:
         """What was written to the audit log, oldest first."""
-        return [entry.what for entry in reversed(await self.outbox.database.run(read_audit(), writes=False))]
+        page = await self.outbox.database.run(read_audit(), writes=False)
+        return [entry.what for entry in reversed(page.entries)]
 
     async def _step(self, name: str, *, kept: str, right: bool, token: str) -> Half | Refused:
         post = self.keeper._post(name, HERE) if right else None

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 from pydantic import SecretStr
 
 from postroom import AsyncOutbox
 from postroom.errors import ConfigurationError, InvalidEmail, NameTaken, PersonNotFound
-from postroom.people import passwords
-from postroom.people.accounts import add_person, check_somebody_is_there, everybody, get_person, remove_person
+from postroom.people import audit, passwords
+from postroom.people.accounts import (
+    add_person,
+    change_role,
+    check_somebody_is_there,
+    everybody,
+    get_person,
+    remove_person,
+)
 from postroom.people.audit import read_audit, write_audit
 from postroom.people.chance import new_token
 from postroom.people.door import DoorKeeper
 from postroom.people.secret import secret_key
+from postroom.people.sessions import begin_session, find_session
 from postroom.people.tokens import add_token, find_token, revoke_token, tokens_of
-from postroom.people.values import Person, Role
+from postroom.people.values import Person, Role, Stage
 
 
 async def test_a_person_is_found_by_name_in_any_case(outbox: AsyncOutbox, ada: Person) -> None:
@@ -101,11 +112,49 @@ async def test_a_key_that_can_be_guessed_is_refused(outbox: AsyncOutbox) -> None
 async def test_the_audit_log_is_read_newest_first_for_all_or_for_one(outbox: AsyncOutbox) -> None:
     for number, actor in enumerate(("ada", "bob", "ada")):
         await outbox.database.run(write_audit(actor, "did", address="192.0.2.1", number=number))
+    await outbox.database.run(write_audit("bob", "slept"))
 
-    everything = await outbox.database.run(read_audit(), writes=False)
+    everything = await outbox.database.run(read_audit(what="did"), writes=False)
     hers = await outbox.database.run(read_audit(actor="ada", limit=1), writes=False)
-    assert [entry.detail["number"] for entry in everything] == [2, 1, 0]
-    assert [(entry.actor, entry.detail) for entry in hers] == [("ada", {"number": 2})]
+    assert [entry.detail["number"] for entry in everything.entries] == [2, 1, 0]
+    assert [(entry.actor, entry.detail) for entry in hers.entries] == [("ada", {"number": 2})]
+
+
+@pytest.mark.parametrize("window", [1, 2, 100])
+async def test_the_audit_log_is_read_page_by_page_without_a_gap_or_a_repetition(
+    outbox: AsyncOutbox, window: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where a page stops because it has looked at enough: it may hold nothing, and still has a next one."""
+    monkeypatch.setattr(audit, "WINDOW", window)
+    for number in range(7):
+        await outbox.database.run(write_audit("ada" if number % 3 else "bob", "did", number=number))
+
+    seen, before = [], None
+    while True:
+        page = await outbox.database.run(read_audit(actor="ada", before=before, limit=2), writes=False)
+        seen += [entry.detail["number"] for entry in page.entries]
+        before = page.next
+        if before is None:
+            break
+    assert seen == [5, 4, 2, 1]
+
+
+async def test_whose_role_changes_signs_in_anew_and_keeps_no_more_by_token(outbox: AsyncOutbox, ada: Person) -> None:
+    run = outbox.database.run
+    bob = await run(add_person("bob@example.org", role=Role.ADMIN, password="x"))
+    for person in (ada, bob):
+        await run(begin_session(person, f"of {person.name}", stage=Stage.FULL, life=timedelta(hours=1)))
+    await run(add_token(ada, "a token", scope=Role.OPERATOR))
+
+    await run(change_role(ada, Role.VIEWER, workspaces=["hotel"]))
+    token = await run(find_token("a token"), writes=False)
+    assert (await run(get_person("ada@example.org"))).person == replace(
+        ada, role=Role.VIEWER, workspaces=frozenset({"hotel"})
+    )
+    assert await run(find_session("of ada@example.org"), writes=False) is None
+    assert await run(find_session("of bob@example.org"), writes=False) is not None
+    assert token is not None
+    assert (token.person.role, token.person.workspaces) == (Role.VIEWER, frozenset({"hotel"}))
 
 
 @pytest.mark.parametrize("password", ["", "short", "eleven char", "aaaaaaaaaaaaaaaa", "ababababababab", "x" * 2_000])

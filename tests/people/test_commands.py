@@ -91,6 +91,28 @@ def test_a_new_password_replaces_the_old_one(postroom: CommandLine) -> None:
     assert (is_right(kept, "quite another sentence"), is_right(kept, PASSWORD)) == (True, False)
 
 
+def test_a_role_is_changed_and_the_workspaces_only_when_they_are_named(postroom: CommandLine) -> None:
+    add_ada(postroom, "--role", "viewer", "--workspace", "sales")
+
+    def listed() -> tuple[str, list[str] | None]:
+        [person] = postroom("user", "list", "--json").json["people"]
+        return person["role"], person["workspaces"]
+
+    answer = postroom("user", "role", NAME, "operator")
+    assert (answer.code, "every session has ended" in answer.out) == (0, True)
+    assert listed() == ("operator", ["sales"])
+
+    assert postroom("user", "role", NAME, "viewer", "--workspace", "berlin").code == 0
+    assert listed() == ("viewer", ["berlin"])
+
+    assert postroom("user", "role", NAME, "admin", "--all-workspaces").code == 0
+    assert listed() == ("admin", None)
+
+    assert postroom("user", "role", NAME, "admin", "--all-workspaces", "--workspace", "x").code == 2
+    [entry, *_] = postroom("user", "audit", "--act", "user_role", "--json").json["entries"]
+    assert entry["detail"] == {"person": NAME, "role": "admin", "was": "viewer", "workspaces": None}
+
+
 def test_somebody_is_removed(postroom: CommandLine) -> None:
     add_ada(postroom)
 
@@ -152,7 +174,7 @@ def test_the_audit_log_tells_what_was_done_on_the_host_without_secrets(postroom:
 
 
 def test_who_is_not_there_is_said_so(postroom: CommandLine) -> None:
-    for command in ("password", "remove", "code", "token"):
-        answer = postroom("user", command, "bob@example.org")
+    for command in (["password"], ["remove"], ["code"], ["token"], ["role", "viewer"]):
+        answer = postroom("user", command[0], "bob@example.org", *command[1:])
 
         assert (answer.code, "postroom user list" in answer.err) == (1, True), command

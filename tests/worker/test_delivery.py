@@ -8,6 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from postroom import DeadReason, Email, EmailId, RetryPolicy, Status
+from postroom.claim.breaker import WELL
+from postroom.claim.transports import known_transports
 from postroom.testing import FaultProxy
 from tests.worker.office import AT_ONCE, LIMITS, PATIENCE, Office, until
 
@@ -313,3 +315,12 @@ def steal(office: Office, id: EmailId) -> None:
         " WHERE id = ?",
         id,
     )
+
+
+async def test_a_transport_is_known_as_soon_as_a_worker_uses_it(office: Office) -> None:
+    async with office.working():
+        await until(lambda: [known.name for known in office.outbox.database.run(known_transports())] != [])
+
+        [known] = office.outbox.database.run(known_transports())
+        assert known.breaker == WELL
+        assert str(office.server.port) in known.name

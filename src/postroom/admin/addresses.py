@@ -83,6 +83,41 @@ class QueueAddress:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditAddress:
+    """The query of `/admin/audit`. Empty means: not narrowed."""
+
+    who: str = ""
+    act: str = ""
+    before: str = ""
+
+    @classmethod
+    def read(cls, given: Mapping[str, str]) -> AuditAddress:
+        """From a query. A place that is none is the first page."""
+        known = {each.name: given.get(each.name, "").strip() for each in fields(cls)}
+        if not (known["before"].isascii() and known["before"].isdecimal() and len(known["before"]) < 19):
+            known["before"] = ""
+        return cls(**known)
+
+    @property
+    def place(self) -> int | None:
+        """Where the page before ended."""
+        return int(self.before) if self.before else None
+
+    @property
+    def narrowed(self) -> bool:
+        return bool(self.who or self.act)
+
+    def but(self, **changes: str) -> AuditAddress:
+        """The same with something else; from the first page unless told otherwise."""
+        return replace(self, **{"before": "", **changes})
+
+    def path(self, root: str) -> str:
+        """The address itself."""
+        query = urlencode({each.name: value for each in fields(self) if (value := getattr(self, each.name))})
+        return f"{root}/admin/audit" + (f"?{query}" if query else "")
+
+
 def _moment(text: str) -> datetime | None:
     """As a browser's date field writes it; without a zone it is UTC, as everywhere on these pages."""
     try:

@@ -9,10 +9,12 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from pydantic import StringConstraints
 from starlette.convertors import Convertor, register_url_convertor
 
+from postroom.admin.auditing import auditor
 from postroom.admin.errors import ApiError
 from postroom.admin.requests import (
     ActOnFound,
     ActOnThese,
+    AuditRequest,
     EnqueueRequest,
     ListRequest,
     PauseRequest,
@@ -21,6 +23,7 @@ from postroom.admin.requests import (
 from postroom.admin.security import needs
 from postroom.admin.shapes import (
     ActResultShape,
+    AuditShape,
     BreakerShape,
     DashboardShape,
     ErrorShape,
@@ -28,6 +31,7 @@ from postroom.admin.shapes import (
     ReceiptShape,
     WholeEmailShape,
 )
+from postroom.admin.visit import keeper
 from postroom.desk import DeskService
 from postroom.outbox import AsyncOutbox
 from postroom.people.values import Person, Role
@@ -171,6 +175,14 @@ async def resume_transport(desk: Desk, person: Operator, name: str) -> BreakerSh
     """Let a transport send again; the next attempt shows whether it is well."""
     breaker = await desk.resume_transport(name, person.name, workspaces=person.workspaces)
     return BreakerShape(name=name, state=breaker.state, reason=breaker.reason)
+
+
+@router.get("/admin/audit", tags=["audit"])
+async def audit(
+    request: Request, person: Annotated[Person, Depends(auditor)], wanted: Annotated[AuditRequest, Query()]
+) -> AuditShape:
+    """Who did what, or was kept from it, newest first, page by page; for admins who may see every workspace."""
+    return AuditShape.of(await keeper(request).audit(**wanted.model_dump()))
 
 
 @router.post(

@@ -17,7 +17,7 @@ from postroom.outbox import AsyncOutbox
 from postroom.people.values import Role
 
 PARTS = ("postroom.admin.signin", "postroom.admin.pages", "postroom.metrics.web")
-"""Modules with a `router` of their own; each is included if it is there."""
+"""Modules with a `router` of their own, by name: metrics stand above this app, and are included if they are there."""
 
 STATIC = Path(__file__).parent / "static"
 

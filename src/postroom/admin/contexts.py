@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
-from postroom.admin.addresses import QueueAddress
+from postroom.admin.addresses import AuditAddress, QueueAddress
 from postroom.admin.charts import Chart
 from postroom.admin.letters import LetterView
-from postroom.desk.values import AttemptView, Dashboard, EmailView, FoundPage
-from postroom.store.contract import StoredEmail
-from postroom.vocabulary import Status
+from postroom.desk.broker import at_work
+from postroom.desk.values import Dashboard, EmailView, FoundPage
+from postroom.desk.wording import count_of
+from postroom.people.values import AuditPage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,13 @@ class OverviewPage:
     dashboard: Dashboard
     charts: tuple[Chart, ...]
     """Empty for somebody who may not see every workspace."""
+    workspaces: frozenset[str] | None = None
+    """Which they may see; None: all."""
+
+    @property
+    def workspaces_in_words(self) -> str:
+        """`hotel, bakery`."""
+        return ", ".join(name or "the workspace without a name" for name in sorted(self.workspaces or ())) or "none"
 
     @property
     def queue_tone(self) -> str:
@@ -30,7 +38,17 @@ class OverviewPage:
 
     @property
     def workers_alive(self) -> int:
-        return sum(worker.alive for worker in self.dashboard.workers)
+        """Those who need no broker."""
+        return sum(worker.alive for worker in self.dashboard.own_workers)
+
+    @property
+    def staff(self) -> str:
+        """`2 workers at work`; with a broker also `2 schedulers and 3 senders are at work`."""
+        workers = f"{count_of(self.workers_alive, 'worker')} at work" if self.workers_alive else "No worker is at work"
+        if (broker := self.dashboard.broker) is None:
+            return workers
+        services = at_work(broker)
+        return f"{workers}, {services}" if self.workers_alive else services[0].upper() + services[1:]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +85,6 @@ class EmailPage:
     remote_images: bool
     """Whether they were asked for."""
 
-    @property
-    def attempts(self) -> tuple[AttemptView, ...]:
-        """Oldest first. The history tells of attempts that failed; the one that succeeded left its reply."""
-        accepted = _accepted(self.view.email)
-        return (*self.view.attempts, accepted) if accepted else self.view.attempts
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayPage:
@@ -100,13 +112,9 @@ class ConfirmPage:
     next: str
 
 
-def _accepted(email: StoredEmail) -> AttemptView | None:
-    """The attempt that sent it, unless the history has it already."""
-    reply = email.reply
-    if email.status is not Status.SENT or email.sent_at is None or not reply:
-        return None
-    if any(entry.detail.get("outcome") == Status.SENT for entry in email.history):
-        return None
-    known = {each.name for each in fields(AttemptView)} - {"number", "at", "outcome"}
-    said = {name: value for name, value in reply.items() if name in known}
-    return AttemptView(number=email.attempts, at=email.sent_at, outcome=email.status, **said)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditLogPage:
+    """`/admin/audit`."""
+
+    address: AuditAddress
+    found: AuditPage

@@ -17,7 +17,7 @@ from postroom.admin.notices import with_notice
 from postroom.admin.places import desk_of, root_of
 from postroom.admin.rendering import render
 from postroom.admin.security import content_policy, needs, safe_next
-from postroom.desk.service import TransportNotFound, TransportShared
+from postroom.desk import TransportNotFound, TransportShared
 from postroom.desk.values import ActResult, Search
 from postroom.errors import EmailNotFound, InvalidEmail, NotApplicable
 from postroom.people.values import Person, Role

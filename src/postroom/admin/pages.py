@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
-from postroom.admin import downloads, forms
+from postroom.admin import auditing, downloads, forms
 from postroom.admin.addresses import QueueAddress
 from postroom.admin.charts import Chart, chart
 from postroom.admin.contexts import EmailPage, OverviewPage, QueuePage, Tab
@@ -30,7 +31,7 @@ Viewer = Annotated[Person, Depends(needs(Role.VIEWER))]
 async def overview(request: Request, person: Viewer) -> HTMLResponse:
     """What is stuck, why, and what to press."""
     dashboard = await desk_of(request).dashboard(workspaces=person.workspaces)
-    page = OverviewPage(dashboard=dashboard, charts=_charts(dashboard))
+    page = OverviewPage(dashboard=dashboard, charts=_charts(dashboard), workspaces=person.workspaces)
     return _page(request, person, "overview.html", section="overview", page=page)
 
 
@@ -44,7 +45,7 @@ async def queue(request: Request, person: Viewer) -> HTMLResponse:
     except EmailNotFound:  # a page to go on from that is none
         address = address.but()
         found = await desk.find(address.search(person.workspaces))
-    tabs = _tabs(await desk.dashboard(workspaces=person.workspaces))
+    tabs = _tabs(*await desk.counts(workspaces=person.workspaces))
     page = QueuePage(address=address, found=found, tabs=tabs)
     return _page(request, person, "queue.html", section="queue", page=page)
 
@@ -78,7 +79,7 @@ def _charts(dashboard: Dashboard) -> tuple[Chart, ...]:
     )
 
 
-def _tabs(dashboard: Dashboard) -> tuple[Tab, ...]:
+def _tabs(counts: Mapping[str, int], capped: Mapping[str, bool]) -> tuple[Tab, ...]:
     """Every status but `queued` and `cancelled`, which have a tab only when there is something in it."""
     rare = (Status.QUEUED, Status.CANCELLED)
     everything = Tab(status="", label="All", count=None, capped=False)
@@ -88,11 +89,11 @@ def _tabs(dashboard: Dashboard) -> tuple[Tab, ...]:
             Tab(
                 status=status,
                 label=status.replace("_", " ").capitalize(),
-                count=dashboard.counts.get(status, 0),
-                capped=dashboard.counts_capped.get(status, False),
+                count=counts.get(status, 0),
+                capped=capped.get(status, False),
             )
             for status in Status
-            if status not in rare or dashboard.counts.get(status, 0)
+            if status not in rare or counts.get(status, 0)
         ),
     )
 
@@ -109,5 +110,6 @@ def _shown(request: Request, letter: LetterView | None) -> str:
     return wanted if wanted in letter.views else letter.views[0]
 
 
+router.include_router(auditing.router)
 router.include_router(forms.router)
 router.include_router(downloads.router)

@@ -15,7 +15,19 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from postroom.admin.wording import clock, counted, exact, iso, milliseconds, octets, relative, span, status_label
+from postroom.admin.conversations import conversation, reply_in_words
+from postroom.admin.wording import (
+    clock,
+    counted,
+    exact,
+    iso,
+    milliseconds,
+    octets,
+    policy_label,
+    relative,
+    span,
+    status_label,
+)
 
 
 @cache
@@ -30,12 +42,15 @@ def environment() -> Environment:
     )
     templates.filters |= {
         "clock": clock,
+        "conversation": conversation,
         "counted": counted,
         "exact": exact,
         "iso": iso,
         "milliseconds": milliseconds,
         "octets": octets,
+        "policy_label": policy_label,
         "relative": relative,
+        "reply_in_words": reply_in_words,
         "span": span,
         "status_label": status_label,
     }

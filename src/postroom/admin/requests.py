@@ -10,7 +10,6 @@ from uuid import UUID
 from pydantic import (
     AfterValidator,
     AwareDatetime,
-    Base64Bytes,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -21,6 +20,22 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
+from postroom.admin.described import (
+    Addresses,
+    BodyText,
+    ContentId,
+    FileContent,
+    FileName,
+    HeaderName,
+    HeaderText,
+    Label,
+    MailAddress,
+    MediaType,
+    PolicyName,
+    SomeAddresses,
+    Tag,
+    somebody_gets_it,
+)
 from postroom.compose import Attachment, Email
 from postroom.desk.values import Search, Workspaces
 from postroom.intake import Wishes
@@ -86,6 +101,16 @@ class ListRequest(FilterRequest):
     limit: Annotated[int, Field(ge=1, le=200)] = 50
 
 
+class AuditRequest(Request):
+    """Which lines of the audit log."""
+
+    actor: Line | None = None
+    what: Line | None = None
+    before: Annotated[int, Field(ge=1, le=2**62)] | None = None
+    """The `next` of the page before."""
+    limit: Annotated[int, Field(ge=1, le=500)] = 100
+
+
 def _a_number(value: Any) -> Any:
     """In a body a number is a number; in a query everything is text."""
     if not isinstance(value, int | float) or isinstance(value, bool):
@@ -131,18 +156,15 @@ class ActOnThese(Request):
     dry_run: StrictBool = False
 
 
-Addresses = Annotated[list[str], Field(max_length=1_000)] | str
-
-
 class ReplayRequest(Request):
     """What to correct; what is not given stays as it was."""
 
-    to: Addresses | None = None
+    to: SomeAddresses | None = None
     cc: Addresses | None = None
     bcc: Addresses | None = None
-    subject: str | None = None
-    text: str | None = None
-    html: str | None = None
+    subject: HeaderText | None = None
+    text: BodyText | None = None
+    html: BodyText | None = None
 
 
 class PauseRequest(Request):
@@ -154,30 +176,32 @@ class PauseRequest(Request):
 class AttachmentRequest(Request):
     """A file: its content in Base64."""
 
-    filename: str
-    content: Base64Bytes
-    content_type: str | None = None
-    content_id: str | None = None
+    filename: FileName
+    content: FileContent
+    content_type: MediaType | None = None
+    content_id: ContentId | None = None
 
 
 class EnqueueRequest(Request):
     """An email to be sent, and how."""
 
+    model_config = ConfigDict(json_schema_extra=somebody_gets_it)
+
     to: Addresses | None = None
     cc: Addresses | None = None
     bcc: Addresses | None = None
     reply_to: Addresses | None = None
-    sender: str | None = None
-    subject: str = ""
-    text: str | None = None
-    html: str | None = None
-    headers: dict[str, str] = {}
-    tags: list[str] = []
+    sender: MailAddress | None = None
+    subject: HeaderText = ""
+    text: BodyText | None = None
+    html: BodyText | None = None
+    headers: Annotated[dict[HeaderName, HeaderText], Field(max_length=100)] = {}
+    tags: list[Tag] = []
     attachments: list[AttachmentRequest] = []
-    kind: str = ""
-    workspace: str = ""
+    kind: Label = ""
+    workspace: Label = ""
     priority: Annotated[str, Field(json_schema_extra={"enum": ["urgent", "normal", "bulk"]})] = "normal"
-    policy: str | None = None
+    policy: PolicyName | None = None
     not_before: Instant | None = None
     expires_at: Instant | None = None
     sensitive: StrictBool = False

@@ -21,6 +21,7 @@ from postroom.desk.values import (
     TransportView,
     WorkerView,
 )
+from postroom.people.values import AuditPage
 from postroom.store.contract import Receipt, StoredEmail
 from postroom.vocabulary import DeadReason, OnDoubt, Status
 
@@ -110,12 +111,23 @@ class PageShape(Shape):
         )
 
 
+class ResultShape(Shape):
+    """What one recipient got in one attempt. `fate`: accepted, deferred, refused or unknown."""
+
+    address: str
+    fate: str
+    code: int | None
+    enhanced: str | None
+    text: str | None
+
+
 class AttemptShape(Shape):
-    """One attempt: how far it came, what was said, and how long each step took."""
+    """One attempt: how far it came, what was said to whom, and how long each step took."""
 
     number: int
     at: datetime
     outcome: str
+    version: int
     phase: str | None
     code: int | None
     enhanced: str | None
@@ -124,8 +136,11 @@ class AttemptShape(Shape):
     about: str | None
     counted: bool
     inline: bool
+    takeover: bool
+    dead_reason: str | None
     possible_second_copy: bool
     recipients: dict[str, int]
+    results: list[ResultShape]
     milliseconds: dict[str, float]
 
     @classmethod
@@ -195,6 +210,7 @@ class SeriesShape(Shape):
 
 class WorkerShape(Shape):
     name: str
+    role: str
     host: str
     version: str
     started_at: datetime
@@ -206,6 +222,29 @@ class WorkerShape(Shape):
     @classmethod
     def of(cls, worker: WorkerView) -> WorkerShape:
         return cls(**asdict(worker.seen), alive=worker.alive)
+
+
+class BrokerShape(Shape):
+    """The broker as schedulers and senders last told of it. `away` of those at work do not reach it."""
+
+    name: str
+    sentence: str
+    connected: bool
+    since: datetime | None
+    reason: str
+    waiting: int
+    depths: dict[str, int]
+    dead_letters: dict[str, int]
+    schedulers: int
+    senders: int
+    away: int
+
+    @classmethod
+    def of(cls, dashboard: Dashboard) -> BrokerShape | None:
+        if (broker := dashboard.broker) is None:
+            return None
+        told = {name: getattr(broker, name) for name in cls.model_fields if name != "sentence"}
+        return cls(**told, sentence=dashboard.broker_sentence)
 
 
 class TransportShape(Shape):
@@ -252,6 +291,7 @@ class DashboardShape(Shape):
     last_hour: SeriesShape | None
     last_day: SeriesShape | None
     workers: list[WorkerShape]
+    broker: BrokerShape | None
     transports: list[TransportShape]
     failures: list[FailureShape]
     failures_capped: bool
@@ -273,6 +313,7 @@ class DashboardShape(Shape):
             last_hour=SeriesShape.of(dashboard.last_hour),
             last_day=SeriesShape.of(dashboard.last_day),
             workers=[WorkerShape.of(worker) for worker in dashboard.workers],
+            broker=BrokerShape.of(dashboard),
             transports=[TransportShape.of(transport) for transport in dashboard.transports],
             failures=[FailureShape.of(group) for group in dashboard.failures],
             failures_capped=dashboard.failures_capped,
@@ -310,6 +351,28 @@ class BreakerShape(Shape):
     name: str
     state: BreakerState
     reason: str
+
+
+class AuditEntryShape(Shape):
+    """Somebody did something, or was kept from it."""
+
+    id: int
+    at: datetime
+    actor: str
+    what: str
+    address: str
+    detail: dict[str, Any]
+
+
+class AuditShape(Shape):
+    """Lines of the audit log, newest first. With `next`, older ones remain, also when this page holds few or none."""
+
+    entries: list[AuditEntryShape]
+    next: int | None
+
+    @classmethod
+    def of(cls, page: AuditPage) -> AuditShape:
+        return cls(entries=[AuditEntryShape(**asdict(entry)) for entry in page.entries], next=page.next)
 
 
 class HealthShape(Shape):

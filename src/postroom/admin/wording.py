@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 
 _UNITS = (
@@ -75,3 +76,11 @@ def milliseconds(spent: float) -> str:
 def status_label(status: str) -> str:
     """`in_doubt` as people say it."""
     return status.replace("_", " ")
+
+
+def policy_label(policy: str) -> str:
+    """A policy by its name; one that the caller made up is kept with all its steps."""
+    if not policy.startswith("{"):
+        return policy
+    made = json.loads(policy)
+    return f"{made.get('name', 'of its own')}: {', '.join(made.get('steps', ()))}"

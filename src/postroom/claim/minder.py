@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from postroom.claim.breaker import WELL
-from postroom.claim.transports import known_transports, learn, take_probe
+from postroom.claim.transports import known_transports, learn, register, take_probe
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.send.contract import Report
@@ -57,11 +57,15 @@ class TransportMinder:
             self._soon(self._spread(verdict))
 
     async def look(self) -> None:
-        """See what other workers or people did to the transport; probe it when it is time."""
-        for known in await self._database.run(known_transports(), writes=False, atomic=False):
-            if known.name == self._transport.name and known.breaker != self.breaker:
-                self.breaker = known.breaker
-                self._changed()
+        """See what other workers or people did to the transport, show that it is used, probe it when it is time."""
+        known = {
+            each.name: each.breaker for each in await self._database.run(known_transports(), writes=False, atomic=False)
+        }
+        if self._transport.name not in known:
+            await self._database.run(register(self._transport.name))
+        elif known[self._transport.name] != self.breaker:
+            self.breaker = known[self._transport.name]
+            self._changed()
         if self.breaker.should_probe(self._now()):
             await self._probe()
 

@@ -1,4 +1,4 @@
-"""People: user add, list, password, remove, code, audit."""
+"""People: user add, list, role, password, remove, code, audit."""
 
 from __future__ import annotations
 
@@ -19,10 +19,12 @@ from postroom.cli.screen import print_json, somebody_is_there, standard_error, s
 from postroom.cli.tables import bare_table
 from postroom.cli.tokens import token
 from postroom.errors import ConfigurationError
+from postroom.outbox import Outbox
 from postroom.people import rules
 from postroom.people.accounts import (
     add_person,
     change_password,
+    change_role,
     everybody,
     normal_name,
     remove_person,
@@ -33,7 +35,7 @@ from postroom.people.chance import new_code
 from postroom.people.passwords import check_new, hash_password
 from postroom.people.secret import secret_key
 from postroom.people.steps import code_from_the_host
-from postroom.people.values import Person, Role
+from postroom.people.values import AuditEntry, Person, Role
 from postroom.store.plan import Plan
 
 PasswordStdin = Annotated[
@@ -78,6 +80,28 @@ def list_people(desk: Desk, json: Json = False) -> None:
     standard_output().print(table)
 
 
+def role(
+    desk: Desk,
+    name: Name,
+    role: Annotated[Role, typer.Argument(help="What they may do from now on.", case_sensitive=False)],
+    workspace: Annotated[
+        list[str] | None,
+        typer.Option("--workspace", help="Only this workspace; repeat it for more; as before if not given."),
+    ] = None,
+    all_workspaces: Annotated[bool, typer.Option("--all-workspaces", help="All workspaces from now on.")] = False,
+) -> None:
+    """Change what somebody may do. It ends every session they have; their tokens never stand for more."""
+    if workspace and all_workspaces:
+        raise ConfigurationError("--workspace and --all-workspaces say different things; leave one out")
+    with desk.outbox() as outbox:
+        person = find(outbox, name)
+        seen = None if all_workspaces else workspace or person.workspaces
+        plan = change_role(person, role, workspaces=seen)
+        before = {"was": person.role, "workspaces": None if seen is None else sorted(seen)}
+        person = outbox.database.run(noted("user_role", person, plan, role=role, **before))
+    say(f"{person.name} is {role} now{_where(person)}, and every session has ended")
+
+
 def password(desk: Desk, name: Name, password_stdin: PasswordStdin = False) -> None:
     """Give somebody a new password. It ends every session they have."""
     with desk.outbox() as outbox:
@@ -114,26 +138,28 @@ def code(desk: Desk, name: Name) -> None:
 def audit(
     desk: Desk,
     name: Annotated[str | None, typer.Argument(help="Only what this one did.", metavar="NAME")] = None,
+    act: Annotated[
+        str | None, typer.Option(help="Only this act, as the column «what» spells it.", metavar="TEXT")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="How many lines.")] = 50,
     json: Json = False,
 ) -> None:
     """Who did what, newest first."""
     with desk.outbox() as outbox:
-        actor = typed_name(name) if name else None
-        entries = outbox.database.run(read_audit(actor=actor, limit=limit), writes=False)
+        entries = _audited(outbox, actor=typed_name(name) if name else None, what=act, limit=limit)
     if json:
         print_json({"entries": [asdict(entry) | {"at": entry.at.isoformat()} for entry in entries]})
         return
     table = bare_table("at", "who", "what", "from", "detail")
     for entry in entries:
-        detail = " ".join(f"{key}={value}" for key, value in entry.detail.items())
-        table.add_row(*map(_plain, (exact(entry.at), entry.actor, entry.what, entry.address, detail)))
+        table.add_row(*map(_plain, (exact(entry.at), entry.actor, entry.what, entry.address, entry.told)))
     standard_output().print(table)
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "add": add,
     "list": list_people,
+    "role": role,
     "password": password,
     "remove": remove,
     "code": code,
@@ -158,6 +184,20 @@ def _new_password(from_stdin: bool) -> str:
     else:
         given = typer.prompt("Password", hide_input=True, confirmation_prompt="Once more", err=True)
     return hash_password(check_new(given))
+
+
+def _audited(outbox: Outbox, *, actor: str | None, what: str | None, limit: int) -> list[AuditEntry]:
+    """As many lines as asked for, page by page."""
+    entries: list[AuditEntry] = []
+    before: int | None = None
+    while len(entries) < limit:
+        plan = read_audit(actor=actor, what=what, before=before, limit=limit - len(entries))
+        page = outbox.database.run(plan, writes=False)
+        entries += page.entries
+        before = page.next
+        if before is None:
+            break
+    return entries
 
 
 def _where(person: Person) -> str:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
 from postroom.claim.breaker import BreakerState
 from postroom.claim.transports import known_transports
+from postroom.desk.attempts import attempts_of, rows_of
+from postroom.desk.broker import broker_view, state_of, waiting_in
 from postroom.desk.causes import grouped
 from postroom.desk.charts import HOUR, MINUTE, floor, series
 from postroom.desk.prospects import prospect
 from postroom.desk.sentences import house, worst
-from postroom.desk.values import AttemptView, Dashboard, EmailView, Series, TransportView, WorkerView, Workspaces
+from postroom.desk.values import Dashboard, EmailView, Series, TransportView, WorkerView, Workspaces
 from postroom.errors import EmailNotFound
 from postroom.store.acts import APPLIES_TO
-from postroom.store.contract import HistoryEntry, StoredEmail
+from postroom.store.contract import StoredEmail
 from postroom.store.heartbeats import workers
 from postroom.store.overview import clock, counts_within, failures, oldest_due_within, tallies_by_hour, versions
 from postroom.store.plan import Plan
@@ -31,9 +31,6 @@ FAILURES = 5_000
 WITHIN = 2_000
 """Emails of a status that are looked at to count those of some workspaces, the newest ones."""
 
-_ATTEMPT = "outcome"
-"""What the history says of attempts, and of attempts only."""
-
 
 def dashboard(*, workspaces: Workspaces = None) -> Plan[Dashboard]:
     """The state of the house, as far as somebody may see it."""
@@ -45,7 +42,8 @@ def dashboard(*, workspaces: Workspaces = None) -> Plan[Dashboard]:
     at_work = yield from _workers(now)
     ways_out = yield from _transports()
     causes = yield from failures(at_most=FAILURES, workspaces=visible)
-    sentence, tone = house(numbers, transports=ways_out, workers=at_work, oldest_due=oldest, now=now)
+    broker = broker_view([(worker.seen, worker.alive) for worker in at_work])
+    sentence, tone = house(numbers, transports=ways_out, workers=at_work, broker=broker, oldest_due=oldest, now=now)
     return Dashboard(
         at=now,
         sentence=sentence,
@@ -56,6 +54,8 @@ def dashboard(*, workspaces: Workspaces = None) -> Plan[Dashboard]:
         last_hour=last_hour,
         last_day=last_day,
         workers=at_work,
+        broker=broker,
+        broker_sentence=state_of(broker, waiting=waiting_in(numbers), now=now) if broker is not None else "",
         transports=ways_out,
         failures=grouped(causes),
         failures_capped=capped[Status.DEAD] or numbers[Status.DEAD] > FAILURES,
@@ -106,12 +106,14 @@ def whole_email(id: EmailId, *, workspaces: Workspaces = None) -> Plan[EmailView
     now = yield from clock()
     ways_out = yield from _transports()
     known = yield from versions(id)
+    attempts = attempts_of(email, known)
     return EmailView(
         at=now,
         email=email,
         sentence=prospect(email, obstacle=worst(ways_out, now), now=now),
-        attempts=tuple(_attempt(entry) for entry in email.history if _ATTEMPT in entry.detail),
+        attempts=attempts,
         recipients=email.recipients,
+        rows=rows_of(email, attempts),
         versions=known,
         acts=tuple(act for act, statuses in APPLIES_TO.items() if email.status in statuses),
     )
@@ -123,23 +125,3 @@ def visible_email(id: EmailId, workspaces: Workspaces) -> Plan[StoredEmail]:
     if workspaces is not None and email.workspace not in workspaces:
         raise EmailNotFound(id)
     return email
-
-
-def _attempt(entry: HistoryEntry) -> AttemptView:
-    detail: Mapping[str, Any] = entry.detail
-    return AttemptView(
-        number=entry.attempt,
-        at=entry.at,
-        outcome=detail[_ATTEMPT],
-        phase=detail.get("phase"),
-        code=detail.get("code"),
-        enhanced=detail.get("enhanced"),
-        text=detail.get("text"),
-        fault=detail.get("fault"),
-        about=detail.get("about"),
-        counted=detail.get("counted", True),
-        inline=detail.get("inline", False),
-        possible_second_copy=detail.get("possible_second_copy", False),
-        recipients=detail.get("recipients", {}),
-        milliseconds=detail.get("milliseconds", {}),
-    )

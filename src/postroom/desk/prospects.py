@@ -62,7 +62,7 @@ def _state(transport: TransportView) -> str:
 
 
 def _look(transport: TransportView, now: datetime) -> str:
-    reason = transport.reason.rstrip(".") or "no reason given"
+    reason = transport.cause.rstrip(".") or "no reason given"
     if transport.next_probe_at is None:
         return f"{reason}. It goes on when a person resumes it."
     return f"{reason}. It is looked at again {from_now(transport.next_probe_at, now)}."

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from postroom.claim.breaker import BreakerState
+from postroom.desk.broker import SCHEDULER, SENDER, BrokerView, emails_wait, hitch, waiting_in
 from postroom.desk.values import TransportView, WorkerView
 from postroom.desk.wording import clock_time, count_of, span
 from postroom.vocabulary import Status
@@ -13,7 +14,9 @@ from postroom.vocabulary import Status
 LATE = timedelta(minutes=1)
 """An email that has been due for longer is late."""
 
-_WAITING = (Status.PENDING, Status.QUEUED, Status.RETRYING)
+_NO_CONNECTION = "no connection while connecting: "
+"""How `settle` begins to tell of a server that is not there, which «cannot be reached» says as well."""
+
 _WORST_FIRST = (BreakerState.PAUSED, BreakerState.OPEN, BreakerState.THROTTLED)
 
 
@@ -22,18 +25,21 @@ def house(
     *,
     transports: Sequence[TransportView],
     workers: Sequence[WorkerView],
+    broker: BrokerView | None = None,
     oldest_due: datetime | None,
     now: datetime,
 ) -> tuple[str, str]:
     """How the house is, in one sentence, and its tone: `well`, `attention` or `trouble`."""
-    waiting = sum(counts.get(status, 0) for status in _WAITING)
+    waiting = waiting_in(counts)
     ill = worst(transports, now)
     if ill is not None and ill.state is not BreakerState.THROTTLED:
-        return f"{_trouble(ill, now)} — {count_of(waiting, 'email')} wait{_s(waiting)}", "trouble"
+        return f"{_trouble(ill, now)} — {emails_wait(waiting)}", "trouble"
+    if broker is not None and (told := hitch(broker, counts, direct=_works_directly(workers), now=now)):
+        return told
     if oldest_due is not None and now - oldest_due > LATE:
-        return f"{_lateness(workers, now - oldest_due)} — {count_of(waiting, 'email')} wait{_s(waiting)}", "trouble"
+        return f"{_lateness(workers, now - oldest_due)} — {emails_wait(waiting)}", "trouble"
     if ill is not None:
-        return f"{_trouble(ill, now)} — {count_of(waiting, 'email')} wait{_s(waiting)}", "attention"
+        return f"{_trouble(ill, now)} — {emails_wait(waiting)}", "attention"
     return _moving(counts, waiting)
 
 
@@ -55,20 +61,27 @@ def _rest_is_over(transport: TransportView, now: datetime) -> bool:
 def _trouble(transport: TransportView, now: datetime) -> str:
     since = f" since {clock_time(transport.since, now)}" if transport.since else ""
     if transport.held:
-        return f"{transport.name} was paused by a person{since}: {transport.reason}"
+        return f"{transport.name} was paused by a person{since}: {transport.cause}"
     if transport.state is BreakerState.THROTTLED:
         until = f" until {clock_time(transport.next_probe_at, now)}" if transport.next_probe_at else ""
         return f"{transport.name} asks for a rest{until}"
     if "(AUTH)" in transport.reason:
         return f"{transport.name} refuses our password{since}"
     if transport.state is BreakerState.OPEN:
-        return f"{transport.name} cannot be reached{since}: {transport.reason}"
-    return f"{transport.name} is paused{since}: {transport.reason}"
+        return f"{transport.name} cannot be reached{since}: {transport.cause.removeprefix(_NO_CONNECTION)}"
+    return f"{transport.name} is paused{since}: {transport.cause}"
+
+
+def _works_directly(workers: Sequence[WorkerView]) -> bool:
+    return any(worker.alive and worker.seen.role == "worker" for worker in workers)
 
 
 def _lateness(workers: Sequence[WorkerView], age: timedelta) -> str:
-    if not any(worker.alive for worker in workers):
-        return f"No worker is running, and mail has been due for {span(age)}"
+    at_work = {worker.seen.role for worker in workers if worker.alive}
+    if not at_work & {"worker", SENDER}:
+        return f"No {'sender' if at_work else 'worker'} is running, and mail has been due for {span(age)}"
+    if not at_work & {"worker", SCHEDULER}:
+        return f"No scheduler is running, and mail has been due for {span(age)}"
     return f"Mail is late: the oldest due email has waited for {span(age)}"
 
 

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from postroom.claim import transports
 from postroom.claim.breaker import Breaker
 from postroom.compose import Letter
 from postroom.desk.acting import act_on_found, act_on_these
@@ -18,7 +17,8 @@ from postroom.desk.finding import find, understand
 from postroom.desk.overlook import counted, dashboard, visible_email, whole_email
 from postroom.desk.recognise import email_id
 from postroom.desk.values import ActResult, Dashboard, EmailView, FoundPage, Search, Workspaces
-from postroom.errors import ConfigurationError, EmailNotFound, PostroomError
+from postroom.desk.ways_out import pause_transport, resume_transport
+from postroom.errors import ConfigurationError, EmailNotFound
 from postroom.outbox import AsyncOutbox
 from postroom.store import acts
 from postroom.store.contents import read_letter
@@ -97,21 +97,12 @@ class DeskService:
         return await self._database.run(_replay(known_id(id), given, by, workspaces))
 
     async def pause_transport(self, name: str, reason: str, by: str, *, workspaces: Workspaces = None) -> Breaker:
-        """Stop a transport until a person resumes it. Its emails wait and lose no attempt."""
-        plan = transports.pause(name, f"{reason} ({by})")
-        return await self._database.run(_on_known_transport(name, plan, workspaces))
+        """Stop a transport until a person resumes it. Its emails wait and lose no attempt. It is in the audit log."""
+        return await self._database.run(pause_transport(name, reason, by, workspaces=workspaces))
 
     async def resume_transport(self, name: str, by: str, *, workspaces: Workspaces = None) -> Breaker:
-        """Let a transport send again; the next attempt shows whether it is well."""
-        return await self._database.run(_on_known_transport(name, transports.resume(name), workspaces))
-
-
-class TransportShared(PostroomError):
-    """Every workspace's mail leaves by a transport: who may not see all of them does not stop or start it."""
-
-
-class TransportNotFound(ConfigurationError, LookupError):
-    """No worker has ever used a transport of this name."""
+        """Let a transport send again; the next attempt shows whether it is well. It is in the audit log."""
+        return await self._database.run(resume_transport(name, by, workspaces=workspaces))
 
 
 def known_id(text: str) -> EmailId:
@@ -145,15 +136,6 @@ def _act_on_one(act: str, id: EmailId, by: str, workspaces: Workspaces) -> Plan[
 def _replay(id: EmailId, corrections: dict[str, Any], by: str, workspaces: Workspaces) -> Plan[EmailId]:
     yield from visible_email(id, workspaces)
     return (yield from acts.replay(id, corrections, actor=by))
-
-
-def _on_known_transport(name: str, plan: Plan[Breaker], workspaces: Workspaces) -> Plan[Breaker]:
-    if workspaces is not None:
-        raise TransportShared("a transport carries the mail of every workspace, and you may not see them all")
-    known = yield from transports.known_transports()
-    if name not in {each.name for each in known}:
-        raise TransportNotFound(f"no transport is called {name!r}; the dashboard lists those that workers have used")
-    return (yield from plan)
 
 
 def _both(asked: Workspaces, allowed: Workspaces) -> Workspaces:

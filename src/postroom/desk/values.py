@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from postroom.claim.breaker import BreakerState
+from postroom.desk.broker import BrokerView
 from postroom.store.contract import Recipient, StoredEmail
 from postroom.store.heartbeats import WorkerSeen
 from postroom.store.overview import Version
@@ -14,6 +15,9 @@ from postroom.vocabulary import DeadReason, EmailId, Status
 
 Workspaces = frozenset[str] | None
 """The workspaces somebody may see; None for all of them."""
+
+_PENDING = (Status.PENDING, Status.QUEUED, Status.SENDING, Status.RETRYING, Status.IN_DOUBT)
+"""Neither sent nor given up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +93,11 @@ class TransportView:
     held: bool
     """Paused by a person: only a person resumes it."""
 
+    @property
+    def cause(self) -> str:
+        """The reason, without the name, which always stands beside it."""
+        return self.reason.replace(f"{self.name}: ", "").replace(f" to {self.name}", "")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerView:
@@ -138,6 +147,11 @@ class Dashboard:
     last_day: Series | None
     """Per hour; likewise."""
     workers: tuple[WorkerView, ...]
+    """Schedulers and senders among them."""
+    broker: BrokerView | None
+    """None where neither has signed on."""
+    broker_sentence: str
+    """The broker in one line; empty without one."""
     transports: tuple[TransportView, ...]
     failures: tuple[FailureGroup, ...]
     """The largest group first."""
@@ -145,10 +159,19 @@ class Dashboard:
     """Only the newest dead emails were looked at."""
 
     @property
+    def own_workers(self) -> tuple[WorkerView, ...]:
+        """Those who claim straight from the database: schedulers and senders belong to the broker."""
+        return tuple(worker for worker in self.workers if worker.seen.role == "worker")
+
+    @property
     def pending_email_count(self) -> int:
         """Everything that is neither sent nor given up (A7)."""
-        waiting = (Status.PENDING, Status.QUEUED, Status.SENDING, Status.RETRYING, Status.IN_DOUBT)
-        return sum(self.counts.get(status, 0) for status in waiting)
+        return sum(self.counts.get(status, 0) for status in _PENDING)
+
+    @property
+    def pending_capped(self) -> bool:
+        """There are at least that many."""
+        return any(self.counts_capped.get(status, False) for status in _PENDING)
 
     @property
     def failed_email_count(self) -> int:
@@ -165,6 +188,19 @@ class Dashboard:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResultView:
+    """What one recipient got in one attempt."""
+
+    address: str
+    fate: str
+    """`accepted`, `deferred`, `refused` or `unknown`."""
+    code: int | None = None
+    enhanced: str | None = None
+    text: str | None = None
+    """What was said about them, or what happened instead; written by somebody else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptView:
     """One attempt as the history kept it: the SMTP conversation in short."""
 
@@ -172,6 +208,8 @@ class AttemptView:
     at: datetime
     outcome: str
     """The status it led to."""
+    version: int = 1
+    """Of the content that was sent."""
     phase: str | None = None
     code: int | None = None
     enhanced: str | None = None
@@ -182,11 +220,32 @@ class AttemptView:
     """`email`, `recipient`, `sender` or `transport`."""
     counted: bool = True
     inline: bool = False
+    takeover: bool = False
+    """Its worker died: another one found what had become of it."""
+    dead_reason: str | None = None
+    """Why it was given up then, if it was."""
     possible_second_copy: bool = False
     recipients: Mapping[str, int] = field(default_factory=dict)
-    """How many met which fate, where there were several."""
+    """How many met which fate."""
+    results: tuple[ResultView, ...] = ()
+    """What each of them got, as far as it was kept: of an email to many, of those who were not accepted only."""
     milliseconds: Mapping[str, float] = field(default_factory=dict)
     """Per step of the conversation."""
+
+    @property
+    def total_milliseconds(self) -> float:
+        return sum(self.milliseconds.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecipientRow:
+    """One recipient through all attempts."""
+
+    address: str
+    stands: Recipient | None
+    """Where they stand now; None when a correction has taken them away."""
+    cells: tuple[ResultView | None, ...]
+    """What they got in each attempt, oldest first; None where they were not in it, or it was not kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,8 +258,10 @@ class EmailView:
     sentence: str
     """Why it is not sent yet, what happens next, and when."""
     attempts: tuple[AttemptView, ...]
-    """Oldest first."""
+    """Oldest first, with the one that sent it."""
     recipients: tuple[Recipient, ...]
+    rows: tuple[RecipientRow, ...]
+    """Recipients × attempts."""
     versions: tuple[Version, ...]
     """Of its content, the first one first; more than one when it was corrected."""
     acts: tuple[str, ...]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -70,6 +71,17 @@ def everybody() -> Plan[list[Account]]:
 def change_password(person: Person, password: str) -> Plan[None]:
     """A new hashed password. Every sign-in of the person ends with it."""
     yield ask("change_password", id=person.id, password=password)
+
+
+def change_role(person: Person, role: Role, *, workspaces: Collection[str] | None = None) -> Plan[Person]:
+    """The person may do this, in these workspaces, from now on.
+
+    Every sign-in of theirs ends, so that nothing goes on under the old role. Tokens stay: they never stand for more
+    than the person may.
+    """
+    changed = replace(person, role=role, workspaces=None if workspaces is None else frozenset(workspaces))
+    yield ask("change_role", id=person.id, role=role, workspaces=workspaces_text(changed.workspaces))
+    return changed
 
 
 def remove_person(person: Person) -> Plan[None]:

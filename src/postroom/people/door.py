@@ -9,7 +9,7 @@ from typing import TypeVar
 from postroom.outbox import AsyncOutbox
 from postroom.people import rules
 from postroom.people.accounts import find_person, typed_name
-from postroom.people.audit import write_audit
+from postroom.people.audit import read_audit, write_audit
 from postroom.people.chance import new_code, new_token, typed_code
 from postroom.people.letters import CODE_KIND, LOCKED_KIND, CodeLetter, LockedLetter
 from postroom.people.passwords import Checker
@@ -17,7 +17,7 @@ from postroom.people.secret import secret_key
 from postroom.people.sessions import end_session, find_session
 from postroom.people.steps import Entered, Half, Post, Refused, WrongCode, another_code, first_step, second_step
 from postroom.people.tokens import find_token
-from postroom.people.values import Session, Stage, Token
+from postroom.people.values import AuditPage, Session, Stage, Token
 from postroom.store.plan import Plan
 
 T = TypeVar("T")
@@ -95,6 +95,12 @@ class DoorKeeper:
     async def note(self, actor: str, what: str, *, address: str, **detail: object) -> None:
         """A line in the audit log."""
         await self._do(write_audit(actor, what, address=address, **detail))
+
+    async def audit(
+        self, *, actor: str | None = None, what: str | None = None, before: int | None = None, limit: int = 100
+    ) -> AuditPage:
+        """A page of the audit log, newest first."""
+        return await self._ask(read_audit(actor=actor, what=what, before=before, limit=limit))
 
     def _post(self, name: str, address: str) -> Post:
         code = self._code()

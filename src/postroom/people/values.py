@@ -43,6 +43,11 @@ class Person:
     workspaces: frozenset[str] | None = None
     """Which they may see; None: all."""
 
+    @property
+    def may_audit(self) -> bool:
+        """Whether they may read who did what: an admin, and of every workspace, for so is the audit log."""
+        return self.role is Role.ADMIN and self.workspaces is None
+
     def may_see(self, workspace: str) -> bool:
         return self.workspaces is None or workspace in self.workspaces
 
@@ -95,6 +100,8 @@ class Token:
 class AuditEntry:
     """Somebody did something, or was kept from it."""
 
+    id: int
+    """Later lines have greater ones."""
     at: datetime
     actor: str
     """A name, or what was typed in its place."""
@@ -103,3 +110,17 @@ class AuditEntry:
     address: str
     """From where; empty on the host itself."""
     detail: Mapping[str, Any]
+
+    @property
+    def told(self) -> str:
+        """The detail in one line."""
+        return " ".join(f"{name}={value}" for name, value in self.detail.items() if value not in (None, ""))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditPage:
+    """Some lines of the audit log, newest first. A page with few lines, or none, may still have a next one."""
+
+    entries: tuple[AuditEntry, ...]
+    next: int | None
+    """Give it as `before` to go on; None when everything has been looked at."""

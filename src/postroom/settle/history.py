@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 from postroom.send.contract import Reply, Report
-from postroom.settle.attempt import Attempted, Outcome
-from postroom.settle.classify import Classification
+from postroom.settle.attempt import Attempted, Outcome, RecipientStatus
+from postroom.settle.classify import Classification, Heard
 from postroom.settle.verdict import Fate
 from postroom.settle.wording import without_addresses
 from postroom.vocabulary import Status
+
+MANY = 50
+"""Recipients of an email up to which the history keeps what each of them was told."""
+
+KEPT = 200
+"""Of more than that, how many of those who were not accepted …"""
+
+LONGEST = 200
+"""… and letters of what was said to one of them."""
 
 
 def event(email: Attempted, report: Report, meaning: Classification, outcome: Outcome) -> dict[str, Any]:
@@ -23,8 +33,10 @@ def event(email: Attempted, report: Report, meaning: Classification, outcome: Ou
         entry["possible_second_copy"] = True
     if outcome.dead_reason is not None:
         entry["dead_reason"] = outcome.dead_reason.value
-    if len(meaning.recipients) > 1:
+    if len(meaning.recipients) > 1 or meaning.about is not None:
         entry["recipients"] = tally(meaning)
+    if not _said_to_all(email, meaning):
+        entry["results"] = results(email, meaning)
     _add_milliseconds(entry, report)
     return entry | _said(meaning)
 
@@ -52,6 +64,34 @@ def tally(meaning: Classification) -> dict[str, int]:
     """How many recipients met which fate."""
     counts = {fate.value: sum(heard.fate is fate for heard in meaning.recipients) for fate in Fate}
     return {fate: count for fate, count in counts.items() if count}
+
+
+def results(email: Attempted, meaning: Classification) -> list[list[Any] | None] | dict[str, list[Any]]:
+    """What each recipient was told: fate and, where something was said, code, enhanced code and text.
+
+    In the order of the email's recipients, with None for those who were not in the envelope. Of an email to many, only
+    those who were not accepted, by their place.
+    """
+    news = iter(meaning.recipients)
+    heard = [next(news) if state.status is RecipientStatus.OPEN else None for state in email.recipients]
+    if len(heard) <= MANY:
+        return [None if one is None else _result(one) for one in heard]
+    told = ((place, one) for place, one in enumerate(heard) if one is not None and one.fate is not Fate.ACCEPTED)
+    return {str(place): _result(one) for place, one in islice(told, KEPT)}
+
+
+def _said_to_all(email: Attempted, meaning: Classification) -> bool:
+    """Everybody was in the envelope and met the same fate by the same words: the entry itself tells it."""
+    heard = set(meaning.recipients)
+    everybody = len(meaning.recipients) == len(email.recipients)
+    return everybody and len(heard) == 1 and heard.pop().reply in (None, meaning.cause)
+
+
+def _result(heard: Heard) -> list[Any]:
+    reply = heard.reply
+    if reply is None:
+        return [heard.fate.value]
+    return [heard.fate.value, reply.code, reply.enhanced, without_addresses(reply.text)[:LONGEST]]
 
 
 def _said(meaning: Classification) -> dict[str, Any]:

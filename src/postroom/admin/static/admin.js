@@ -150,7 +150,7 @@ document.addEventListener("keydown", (event) => {
   }
   if (going) {
     going = false;
-    const link = document.querySelector({ o: ".masthead nav a:first-child", q: ".masthead nav a:last-child" }[event.key] || "nothing");
+    const link = [...document.querySelectorAll("[data-go]")].find((each) => each.dataset.go === event.key);
     if (link) { event.preventDefault(); link.click(); return; }
   }
   if (event.key === "g") { going = true; return; }

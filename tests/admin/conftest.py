@@ -1,0 +1,16 @@
+"""An outbox that API tests fill by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from postroom import Outbox
+
+
+@pytest.fixture
+def outbox(sqlite_url: str) -> Iterator[Outbox]:
+    with Outbox(sqlite_url) as outbox:
+        outbox.migrate()
+        yield outbox

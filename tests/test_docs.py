@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping
 from enum import Enum
 from pathlib import Path
 
@@ -26,7 +27,9 @@ from tests.documentation.page import ROOT, Page, pages
 PAGES = {page.name: page for page in pages()}
 REFERENCE = "docs/reference"
 
+RABBITMQ = "docs/how-to/rabbitmq.md"
 PLAYED_ELSEWHERE = {
+    RABBITMQ: "with a broker, below",
     "README.md": "line by line, below",
     "docs/how-to/test-your-mail.md": "its example is run by pytest, in tests/testing",
 }
@@ -47,14 +50,14 @@ def free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def play(page: str, folder: Path, postgres_url: str, *options: str) -> None:
+def play(page: str, folder: Path, postgres_url: str, *options: str, settings: Mapping[str, str] = {}) -> None:
     """Play a page in a folder of its own, with no setting from outside."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("POSTROOM_", "SMTP_", "EMAIL_"))}
     result = subprocess.run(
         [sys.executable, "-m", "tests.documentation.play", str(ROOT / page),
          "--port", str(free_port()), "--postgres", postgres_url, *options],
         cwd=folder,
-        env=ours | {"PYTHONPATH": str(ROOT), "XDG_STATE_HOME": str(folder / "state"), "COLUMNS": "200"},
+        env=ours | {"PYTHONPATH": str(ROOT), "XDG_STATE_HOME": str(folder / "state"), "COLUMNS": "200", **settings},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -75,6 +78,18 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("page", playable())
 def test_every_example_of_a_page_runs(page: str, folder: Path, postgres_url: str) -> None:
     play(page, folder, postgres_url)
+
+
+def test_two_schedulers_and_three_senders_run_after_five_commands_as_written(
+    folder: Path, postgres_url: str, broker_url: str, dispatcher: str
+) -> None:
+    """On queues of the test's own, for the broker is shared; nothing else is set that the page does not set."""
+    queues = {"POSTROOM_SEND_QUEUE": f"{dispatcher}.send", "POSTROOM_DEAD_QUEUE": f"{dispatcher}.dead"}
+
+    play(RABBITMQ, folder, postgres_url, "--broker", broker_url, settings=queues)
+
+    first = next(block for block in PAGES[RABBITMQ].blocks() if block.language == "console")
+    assert len([*first.commands()]) == 5
 
 
 def test_the_quick_start_can_be_pasted_line_by_line_on_sqlite(folder: Path, postgres_url: str) -> None:

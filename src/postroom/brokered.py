@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from urllib.parse import urlsplit
 
 from postroom.claim.meter import UNMETERED, Meter
 from postroom.config import Settings
@@ -18,18 +19,44 @@ from postroom.worker import Worker, WorkerSettings
 
 def broker_of(settings: Settings) -> Broker:
     """The broker and its queues' names, or what to do about their absence."""
-    if settings.broker is None:
+    url = settings.broker.get_secret_value() if settings.broker is not None else ""
+    if not url:
         raise ConfigurationError(
-            "no broker is known; set POSTROOM_BROKER or give --broker amqp://user:password@host:5672/"
+            "no broker is known; set POSTROOM_BROKER or give --broker, such as amqp://user@host:5672/"
         )
+    _check(url)
+    _check_names(settings)
     return Broker(
-        url=settings.broker.get_secret_value(),
+        url=url,
         send=settings.send_queue,
         retry=settings.retry_queue or None,
         dead=settings.dead_queue,
         delivery_limit=settings.delivery_limit,
         confirm_limit=settings.confirm_limit,
     )
+
+
+def _check(url: str) -> None:
+    """Say what is wrong with a URL before anybody tries for hours; the password is in it, so it is not repeated."""
+    remedy = "write POSTROOM_BROKER or --broker as amqp://user@host:5672/ with its password, or amqps:// for TLS"
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # raises where it is no number
+    except ValueError as error:
+        raise ConfigurationError(f"the broker's URL cannot be read: {error}; {remedy}") from None
+    if parts.scheme not in ("amqp", "amqps"):
+        raise ConfigurationError(f"the broker's URL begins with {parts.scheme or 'no scheme'}://; {remedy}")
+    if not parts.hostname:
+        raise ConfigurationError(f"the broker's URL names no host; {remedy}")
+
+
+def _check_names(settings: Settings) -> None:
+    """Two queues under one name would be declared in two ways, and mix what is to be sent with what is not."""
+    names = [name for name in (settings.send_queue, settings.retry_queue, settings.dead_queue) if name]
+    if not settings.send_queue or not settings.dead_queue or len(set(names)) < len(names):
+        raise ConfigurationError(
+            "POSTROOM_SEND_QUEUE, POSTROOM_RETRY_QUEUE and POSTROOM_DEAD_QUEUE need different names"
+        )
 
 
 def scheduler(

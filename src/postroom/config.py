@@ -62,7 +62,7 @@ class Settings(BaseSettings):
     confirm_limit: Duration = timedelta(seconds=10)
     """How long a scheduler waits for the broker to confirm a message."""
     prefetch: Annotated[int | None, Field(ge=1)] = None
-    """Messages a sender asks for ahead, for each queue; 20 for each connection to the mail server if not given."""
+    """Messages a sender asks for ahead, for each queue; 40 for each connection to the mail server if not given."""
     region: str = ""
     """The region this process belongs to."""
     sender: str | None = None

@@ -51,7 +51,7 @@ class CommandLine:
 def own_surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No setting comes from outside, and nothing that a command sets up outlives the test."""
     for name in list(os.environ):
-        if name.startswith(("POSTROOM_", "SMTP_", "EMAIL_WORKER_")) and name != "POSTROOM_TEST_POSTGRES":
+        if name.startswith(("POSTROOM_", "SMTP_", "EMAIL_WORKER_")) and not name.startswith("POSTROOM_TEST_"):
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")

@@ -1,7 +1,7 @@
 """Plays one page in the present folder, as its reader would: `python -m tests.documentation.play PAGE --port …`.
 
 All Python of a page shares one namespace. A line `print(x)  # text` must print that text. The mail server of the
-page is a `ScriptedSmtp`; its port 1025 becomes a free one, and the databases of the page become ours.
+page is a `ScriptedSmtp`; its port 1025 becomes a free one, and the databases and the broker of the page become ours.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 import traceback
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from postroom.testing import ScriptedSmtp
 from tests.documentation import shell
@@ -21,15 +22,19 @@ from tests.documentation.page import Block, Page
 
 _PROMISED_PRINT = re.compile(r"^(\s*)print\((.*)\)  # (.*)$", re.MULTILINE)
 _POSTGRES = re.compile(r"postgresql(\+\w+)?://[^\s\"'`)]+")
+_BROKER = re.compile(r"amqp://[^\s\"'`)]+")
 _OWN_SERVER = "ScriptedSmtp(port=1025)"
 
 
 class Player:
     """Knows what stands for what, and what the page's Python has left."""
 
-    def __init__(self, *, port: int, postgres: str, database: str | None, line_by_line: bool) -> None:
+    def __init__(
+        self, *, port: int, postgres: str, broker: str | None, database: str | None, line_by_line: bool
+    ) -> None:
         self._port = port
         self._postgres = postgres
+        self._broker = broker
         self._database = database
         self._line_by_line = line_by_line
         self._stands_for: dict[str, str] = {}
@@ -53,6 +58,10 @@ class Player:
 
     def _ours(self, text: str) -> str:
         text = _POSTGRES.sub(lambda match: self._with_driver(match[1]), text).replace("1025", str(self._port))
+        if self._broker:
+            text = _BROKER.sub(self._broker, text).replace(
+                "localhost:5672", urlsplit(self._broker).netloc.split("@")[-1]
+            )
         if self._database:
             text = text.replace("sqlite:///app.db", self._database)
         for shown, real in self._stands_for.items():
@@ -106,12 +115,22 @@ def main() -> None:
     parser.add_argument("page", type=Path)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--postgres", required=True)
+    parser.add_argument("--broker")
     parser.add_argument("--database", help="in place of sqlite:///app.db")
     parser.add_argument("--line-by-line", action="store_true", help="paste Python line by line into a prompt")
     given = parser.parse_args()
     shell.sit_down_at_a_terminal()
-    player = Player(port=given.port, postgres=given.postgres, database=given.database, line_by_line=given.line_by_line)
-    player.play(Page.read(given.page))
+    player = Player(
+        port=given.port,
+        postgres=given.postgres,
+        broker=given.broker,
+        database=given.database,
+        line_by_line=given.line_by_line,
+    )
+    try:
+        player.play(Page.read(given.page))
+    finally:
+        shell.leave()
     sys.stdout.flush()
 
 

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+_background: list[tuple[str, subprocess.Popen[str]]] = []
 _SHELL_SYNTAX = re.compile(r"[|<>&;$`]")
 _BLANKS = re.compile(r"[ \t]+")
 _ID, _AGO, _RULE, _ANYTHING = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", r"\d+ \w+ ago", "─+", r"\s*…\s*"
@@ -28,7 +29,13 @@ def sit_down_at_a_terminal() -> None:
 
 
 def say(command: str) -> str:
-    """Carry a command out; what it said. A command that fails ends the play."""
+    """Carry a command out; what it said. A command that fails ends the play.
+
+    One that ends in `&` goes on in the background until the play is over.
+    """
+    if command.endswith(" &"):
+        _background.append((command, subprocess.Popen(["bash", "-c", f"exec {command[:-2]}"], text=True)))
+        return ""
     if command.startswith("export "):
         os.environ.update(dict(part.split("=", 1) for part in shlex.split(command)[1:]))
         return ""
@@ -41,6 +48,17 @@ def say(command: str) -> str:
     if code:
         raise SystemExit(f"$ {command}\n{said}\nended with code {code}")
     return said
+
+
+def leave() -> None:
+    """End what goes on in the background, as a person would. Whatever has ended before, has failed."""
+    ended = [(command, process.poll()) for command, process in _background]
+    for _, process in _background:
+        process.terminate()
+    for _, process in _background:
+        process.wait(60)
+    if fallen := [f"$ {command}\nended early with code {code}" for command, code in ended if code is not None]:
+        raise SystemExit("\n".join(fallen))
 
 
 def _in_this_process(arguments: list[str]) -> tuple[int, str]:

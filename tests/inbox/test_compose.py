@@ -47,7 +47,8 @@ def filled_in(value: str) -> str:
 
 def test_the_services_that_are_promised_are_there() -> None:
     assert {"postgres", "rabbitmq", "mailpit", "worker", "web"} <= set(SERVICES)
-    assert set(OURS) == {"migrate", "worker", "web"}
+    assert set(OURS) == {"migrate", "worker", "scheduler", "sender", "web"}
+    assert {name for name, service in SERVICES.items() if "profiles" in service} == {"scheduler", "sender"}
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -118,7 +119,9 @@ def test_every_volume_is_declared_and_every_file_is_there() -> None:
         assert all((root / each).exists() for each in copied.split())
 
 
-def test_a_worker_is_given_longer_to_stop_than_it_takes() -> None:
-    grace = int(SERVICES["worker"]["stop_grace_period"].removesuffix("s"))
+@pytest.mark.parametrize("name", ["worker", "sender"])
+def test_whoever_sends_is_given_longer_to_stop_than_it_takes(name: str) -> None:
+    grace = int(SERVICES[name]["stop_grace_period"].removesuffix("s"))
 
-    assert grace > 30  # `postroom worker --grace` unless told otherwise
+    assert grace > 30  # `--grace` unless told otherwise
+    assert SERVICES[name]["volumes"] == ["journal:/var/lib/postroom/journal"]

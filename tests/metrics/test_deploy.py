@@ -14,8 +14,10 @@ import yaml
 
 from postroom.claim.breaker import BreakerState
 from postroom.claim.telling import _SAID
-from postroom.metrics.catalogue import CATALOGUE, OF_A_WORKER, OF_THE_DATABASE, Metric
+from postroom.dispatch.meter import Fate
+from postroom.metrics.catalogue import CATALOGUE, OF_A_WORKER, OF_DISPATCH, OF_THE_DATABASE, Metric
 from postroom.metrics.counting import OUTCOMES
+from postroom.metrics.families import ROLES
 from postroom.send.contract import Phase
 from postroom.vocabulary import Status
 
@@ -36,7 +38,9 @@ VALUES = {
     "status": set(Status),
     "outcome": set(OUTCOMES),
     "phase": set(Phase),
-    "state": {*BreakerState, "alive", "silent"},
+    "state": {*BreakerState, "alive", "silent", "connected", "away"},
+    "role": set(ROLES),
+    "fate": set(Fate),
 }
 OF_PROMETHEUS = {"le", "job", "instance"}
 
@@ -122,7 +126,7 @@ def test_the_example_of_scraping_finds_both_and_the_alerts() -> None:
     assert [(DEPLOY / name).is_file() for name in settings["rule_files"]] == [True]
     assert jobs["postroom"]["metrics_path"] == "/metrics"
     assert jobs["postroom"]["authorization"]["type"] == "Bearer"
-    assert set(jobs) == {"postroom", "postroom-worker"}
+    assert set(jobs) == {"postroom", "postroom-worker", "postroom-scheduler"}
     assert all(re.fullmatch(r"postroom.*", name) for name in jobs)  # what PostroomNotScraped looks at
 
 
@@ -149,7 +153,14 @@ def overlap(one: dict[str, int], other: dict[str, int]) -> bool:
     return across and one["y"] < other["y"] + other["h"] and other["y"] < one["y"] + one["h"]
 
 
-@pytest.mark.parametrize(("heading", "metrics"), [("Of the database", OF_THE_DATABASE), ("Of a worker", OF_A_WORKER)])
+@pytest.mark.parametrize(
+    ("heading", "metrics"),
+    [
+        ("Of the database", OF_THE_DATABASE),
+        ("Of a worker", OF_A_WORKER),
+        ("Of a scheduler or a sender", OF_DISPATCH),
+    ],
+)
 def test_the_reference_names_every_metric_as_it_is_and_no_other(heading: str, metrics: tuple[Metric, ...]) -> None:
     section = REFERENCE.partition(f"## {heading}\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `(postroom_\w+)` \| (\w+) \| (.+?) \| (.+) \|$", section, re.MULTILINE)

@@ -79,13 +79,15 @@ def test_totals_never_go_back_when_emails_are_removed_and_tallies_summed_up(outb
 
 
 def test_the_oldest_due_email_is_told_by_its_age(outbox: Outbox, clock: Clock) -> None:
-    assert scrape(outbox)("postroom_oldest_due_seconds") == 0
+    assert scrape(outbox)("postroom_oldest_due_seconds") == scrape(outbox)("postroom_due_emails") == 0
 
     enqueue(outbox)
     clock.advance(seconds=90)
     enqueue(outbox)
+    enqueue(outbox, not_before=clock.now + timedelta(hours=1))
 
     assert scrape(outbox)("postroom_oldest_due_seconds") == 90
+    assert scrape(outbox)("postroom_due_emails") == 2
 
 
 def test_a_transport_is_in_one_state(outbox: Outbox) -> None:
@@ -112,8 +114,9 @@ def test_workers_are_told_by_host_and_by_whether_they_were_heard_of(outbox: Outb
 
     found = scrape(outbox)
 
-    assert found("postroom_workers", state="alive") == 2
-    assert found("postroom_workers", state="silent") == 1
+    assert found("postroom_workers", role="worker", state="alive") == 2
+    assert found("postroom_workers", role="worker", state="silent") == 1
+    assert found("postroom_workers", role="sender", state="alive") == 0
     assert found("postroom_worker_heartbeat_age_seconds", host="attic") == 42
     assert found("postroom_worker_heartbeat_age_seconds", host="cellar") == 0
     assert found("postroom_worker_in_flight", host="cellar") == 12
@@ -128,7 +131,7 @@ def test_hosts_without_end_do_not_become_labels_without_end(outbox: Outbox, cloc
     hosts = [labels for name, labels in found.samples if name == "postroom_worker_heartbeat_age_seconds"]
 
     assert len(hosts) == MOST_HOSTS
-    assert found("postroom_workers", state="alive") == MOST_HOSTS + 5
+    assert found("postroom_workers", role="worker", state="alive") == MOST_HOSTS + 5
     assert found("postroom_worker_in_flight", host=f"host-{MOST_HOSTS + 4}") == 0
 
 

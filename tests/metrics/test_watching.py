@@ -174,7 +174,7 @@ def test_into_a_pipe_it_writes_a_line_at_a_time(json_wanted: bool, migrated_sqli
     assert first.strip()
     if json_wanted:
         found: dict[str, Any] = json.loads(following)
-        assert set(found) == {"at", "counts", "totals", "oldest_due", "workers", "transports"}
+        assert set(found) == {"at", "counts", "totals", "due", "oldest_due", "workers", "transports", "broker"}
         assert found["totals"]["enqueued"] == 1
         assert found["workers"] == {"alive": 0, "silent": 0}
 

@@ -42,9 +42,10 @@ def scheduler(
     settings = _settings(desk, broker)
     from postroom import brokered
 
+    brokered.broker_of(settings)
     check_database(settings)
     with ExitStack() as stack:
-        meter = measured(stack, metrics_host, metrics_port)
+        meter = measured(stack, metrics_host, metrics_port, roles=["dispatch"])
         run_service(
             settings,
             lambda database: brokered.scheduler(settings, database, until_idle=until_idle, meter=meter.dispatch),
@@ -73,7 +74,7 @@ def sender(
         raise typer.Exit(supervise(processes, metrics_port=metrics_port))
     working = worker_settings(settings, until_idle=until_idle, grace=grace, role="sender")
     with ExitStack() as stack:
-        meter = measured(stack, metrics_host, metrics_port)
+        meter = measured(stack, metrics_host, metrics_port, roles=["worker", "dispatch"])
         run_service(
             settings,
             lambda database: brokered.sender(

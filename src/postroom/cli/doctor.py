@@ -9,6 +9,7 @@ from dataclasses import asdict, replace
 import typer
 from rich.text import Text
 
+from postroom.cli.broker_checks import check_broker, check_services
 from postroom.cli.checks import Finding, Level, check_overview, check_sender, check_smtp
 from postroom.cli.choice import Json
 from postroom.cli.database_checks import check_database, check_schema
@@ -24,7 +25,7 @@ from postroom.outbox import Outbox
 
 
 def doctor(desk: Desk, json: Json = False) -> None:
-    """Check settings, database, schema, clock, mail server, and that no email was lost. Changes nothing."""
+    """Check settings, database, schema, clock, mail server, broker, and that no email was lost. Changes nothing."""
     findings = [replace(finding, detail=masked(finding.detail)) for finding in examine(desk)]
     failed = any(finding.level is Level.FAIL for finding in findings)
     if json:
@@ -50,6 +51,7 @@ def examine(desk: Desk) -> Iterator[Finding]:
     yield check_sender(settings)
     yield from _examine_database(desk)
     yield check_smtp(settings)
+    yield from check_broker(settings)
 
 
 def _examine_database(desk: Desk) -> Iterator[Finding]:
@@ -68,7 +70,9 @@ def _examine_outbox(outbox: Outbox) -> Iterator[Finding]:
     schema = check_schema(outbox.database)
     yield schema
     if schema.level is Level.OK:
-        yield from check_overview(Overview.of(outbox, conservation=True))
+        overview = Overview.of(outbox, conservation=True)
+        yield from check_overview(overview)
+        yield from check_services(outbox.settings, overview)
 
 
 def _print(findings: list[Finding]) -> None:

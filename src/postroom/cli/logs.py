@@ -16,8 +16,14 @@ import structlog
 
 from postroom.cli.secrets import masked, masked_value
 
-_LIBRARIES = ("psycopg.pool", "asyncio", "aio_pika", "aiormq")
-"""They speak of retries that the command reports by itself when they matter."""
+_LIBRARIES = {
+    "psycopg.pool": logging.ERROR,
+    "asyncio": logging.ERROR,
+    "aio_pika": logging.CRITICAL,
+    "aiormq": logging.CRITICAL,
+}
+"""They speak of retries that the command reports by itself when they matter; those of the broker also of each failure
+that they raise."""
 
 
 def write_logs(level: str) -> None:
@@ -30,8 +36,8 @@ def write_logs(level: str) -> None:
     handler.of_postroom = True  # type: ignore[attr-defined]
     root.addHandler(handler)
     root.setLevel(level.upper())
-    for name in _LIBRARIES:
-        logging.getLogger(name).setLevel(max(logging.ERROR, root.level))
+    for name, lowest in _LIBRARIES.items():
+        logging.getLogger(name).setLevel(max(lowest, root.level))
 
 
 def mask_tracebacks() -> None:

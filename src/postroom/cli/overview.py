@@ -7,8 +7,13 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from postroom.desk.broker import BrokerView, broker_view
+from postroom.desk.overlook import SILENT
+from postroom.metrics.standing import broker_record
 from postroom.outbox import Outbox
 from postroom.store.contract import Conservation
+from postroom.store.heartbeats import WorkerSeen, workers
+from postroom.store.overview import clock
 from postroom.store.plan import Plan, ask
 
 
@@ -31,13 +36,20 @@ class Overview:
     oldest_due: datetime | None
     conservation: Conservation | None
     """None when it was not asked for: it counts every row."""
+    broker: BrokerView | None = None
+    """As schedulers and senders tell of it; None where there are none."""
+    workers: int = 0
+    """Plain ones at work, who need no broker."""
 
     @classmethod
     def of(cls, outbox: Outbox, *, conservation: bool) -> Overview:
+        alive = outbox.database.run(_alive(), writes=False)
         return cls(
             counts=outbox.counts(),
             transports=outbox.database.run(transport_states(), writes=False),
             oldest_due=outbox.oldest_due(),
+            broker=broker_view(alive),
+            workers=sum(worker.role == "worker" and well for worker, well in alive),
             conservation=outbox.conservation() if conservation else None,
         )
 
@@ -47,6 +59,7 @@ class Overview:
             "counts": dict(self.counts),
             "transports": [asdict(transport) for transport in self.transports],
             "oldest_due": self.oldest_due.isoformat().replace("+00:00", "Z") if self.oldest_due else None,
+            "broker": broker_record(self.broker),
         }
         if (sums := self.conservation) is not None:
             record["conservation"] = {
@@ -62,6 +75,13 @@ def transport_states() -> Plan[tuple[TransportState, ...]]:
     """Every way out that workers have used."""
     rows = yield ask("transports")
     return tuple(TransportState(name=row[0], state=row[1], reason=row[2]) for row in rows)
+
+
+def _alive() -> Plan[list[tuple[WorkerSeen, bool]]]:
+    """Who has signed on, and who of them was heard of lately."""
+    now = yield from clock()
+    seen = yield from workers()
+    return [(each, now - each.seen_at <= SILENT) for each in seen]
 
 
 def sum_in_words(sums: Conservation) -> str:

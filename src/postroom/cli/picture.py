@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from postroom.cli.broker import broker_lines
 from postroom.cli.moments import exact, relative
 from postroom.cli.tables import bare_table, counts_table, status_text
 from postroom.metrics.standing import Standing
@@ -28,6 +29,8 @@ def picture(standing: Standing, *, rates: Rates) -> RenderableType:
         Columns([counts_table(standing.counts), happenings_table(standing, rates)], padding=(0, 6)),
         workers_table(standing) if standing.workers else Text("No worker has signed on.", style="bold red"),
     ]
+    if standing.broker is not None:
+        parts.append(broker_lines(standing.broker, standing.counts, now=standing.at))
     if standing.transports:
         parts.append(transports_table(standing))
     parts.append(Text("q ends", style="dim"))
@@ -49,12 +52,14 @@ def happenings_table(standing: Standing, rates: Rates) -> Table:
 
 def workers_table(standing: Standing) -> Table:
     """Who works here, the one heard of last first."""
-    table = bare_table("worker", "heard of", "in flight", "per second")
+    table = bare_table("worker", "role", "heard of", "in flight", "per second")
     alive = set(standing.alive)
     for worker in standing.workers[:MOST_WORKERS]:
         style = "" if worker in alive else "dim"
         seen = relative(worker.seen_at, now=standing.at)
-        table.add_row(Text(worker.name), Text(seen), str(worker.in_flight), f"{worker.rate:,.1f}", style=style)
+        table.add_row(
+            Text(worker.name), Text(worker.role), Text(seen), str(worker.in_flight), f"{worker.rate:,.1f}", style=style
+        )
     if len(standing.workers) > MOST_WORKERS:
         table.add_row(Text(f"and {len(standing.workers) - MOST_WORKERS} more", style="dim"))
     return table

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from postroom.cli.broker import broker_lines
 from postroom.cli.choice import FilterOptions, Json, email_id
 from postroom.cli.desk import Desk
 from postroom.cli.moments import relative
@@ -161,6 +162,9 @@ def _print_overview(overview: Overview) -> None:
             table.add_row(Text(transport.name), status_text(transport.state), Text(transport.reason or ""))
         output.print()
         output.print(table)
+    if overview.broker is not None:
+        output.print()
+        output.print(broker_lines(overview.broker, overview.counts, now=datetime.now(UTC)))
     if overview.conservation is not None:
         style = "green" if overview.conservation.holds else "bold red"
         output.print(Text(sum_in_words(overview.conservation), style=style))

@@ -19,6 +19,7 @@ from rich.text import Text
 
 from postroom.cli.picture import picture
 from postroom.cli.screen import standard_error, standard_output
+from postroom.desk.broker import SCHEDULER
 from postroom.duration import parse_duration
 from postroom.errors import ConfigurationError, StoreUnavailable
 from postroom.metrics.standing import Standing, standing
@@ -92,11 +93,21 @@ def line(look: Look) -> str:
         now.at.strftime("%H:%M:%SZ"),
         *(f"{status} {count}" for status, count in now.counts.items() if count),
         f"oldest due {now.oldest_due_seconds:.0f}s",
-        f"workers {len(now.alive)}",
+        f"workers {sum(each.role != SCHEDULER for each in now.alive)}",
+        *_broker(now),
         *([] if sent is None else [f"sent/s {sent:.1f}"]),
         *(f"{each.name} {each.breaker.state}" for each in now.transports),
     ]
     return "  ".join(parts)
+
+
+def _broker(now: Standing) -> list[str]:
+    """`schedulers 2  broker connected  messages 12`, where there is a broker."""
+    if (broker := now.broker) is None:
+        return []
+    away = f"away ({broker.away} of {broker.at_work})" if broker.away else "unattended"
+    reached = "connected" if broker.connected else away
+    return [f"schedulers {broker.schedulers}", f"broker {reached}", f"messages {broker.waiting}"]
 
 
 def _looks(outbox: Outbox) -> Iterator[Look | None]:

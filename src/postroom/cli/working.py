@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Annotated, Protocol
@@ -19,7 +19,6 @@ from postroom.cli.secrets import keep_secret
 from postroom.config import Settings
 from postroom.dispatch.meter import UNMETERED_DISPATCH, DispatchMeter
 from postroom.embedded import way_out, worker_settings
-from postroom.loop import run
 from postroom.send.smtp.pool import SmtpTransport
 from postroom.store.open import AsyncDatabase, open_async_database, open_database
 from postroom.supervise import supervise
@@ -86,16 +85,18 @@ class Measured:
     dispatch: DispatchMeter = UNMETERED_DISPATCH
 
 
-def measured(stack: ExitStack, host: str, port: int | None) -> Measured:
-    """Count only if somebody wants to know."""
+def measured(stack: ExitStack, host: str, port: int | None, *, roles: Collection[str] = ("worker",)) -> Measured:
+    """Count only if somebody wants to know: what a `worker` does, what passes between us and the broker, or both."""
     if port is None:
         return Measured()
     from postroom.metrics.counting import WorkerMeter
+    from postroom.metrics.dispatching import CountingDispatch
     from postroom.metrics.serving import served
 
-    meter = WorkerMeter()
-    stack.enter_context(served(meter, host=host, port=port))
-    return Measured(meter)
+    meter, dispatch = WorkerMeter(), CountingDispatch()
+    wanted: dict[str, WorkerMeter | CountingDispatch] = {"worker": meter, "dispatch": dispatch}
+    stack.enter_context(served(*(wanted[role] for role in roles), host=host, port=port))
+    return Measured(meter, dispatch)
 
 
 def run_service(settings: Settings, make: Callable[[AsyncDatabase], Service]) -> None:
@@ -103,7 +104,7 @@ def run_service(settings: Settings, make: Callable[[AsyncDatabase], Service]) ->
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, 20, 50)
     with suppress(KeyboardInterrupt):
-        run(_run(settings, make))
+        asyncio.run(_run(settings, make))
 
 
 async def _run(settings: Settings, make: Callable[[AsyncDatabase], Service]) -> None:

@@ -186,7 +186,7 @@ def waiting_in(counts: Mapping[str, int]) -> int:
 def at_work(broker: BrokerView) -> str:
     """`2 schedulers and 3 senders are at work`."""
     people = [_so_many(broker.schedulers, SCHEDULER), _so_many(broker.senders, SENDER)]
-    return f"{' and '.join(people)} {'is' if broker.at_work == 1 else 'are'} at work"
+    return f"{' and '.join(people)} {'is' if broker.at_work <= 1 else 'are'} at work"
 
 
 def emails_wait(count: int) -> str:

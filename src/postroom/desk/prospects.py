@@ -25,7 +25,7 @@ def prospect(email: StoredEmail, *, obstacle: TransportView | None, now: datetim
         case Status.PENDING | Status.RETRYING:
             return _waiting(email, obstacle, now)
         case Status.QUEUED:
-            return "Handed to the broker; a sender service picks it up. If none does, it is handed over again."
+            return _queued(email, now)
         case Status.SENDING:
             return _sending(email, now)
         case Status.IN_DOUBT:
@@ -66,6 +66,15 @@ def _look(transport: TransportView, now: datetime) -> str:
     if transport.next_probe_at is None:
         return f"{reason}. It goes on when a person resumes it."
     return f"{reason}. It is looked at again {from_now(transport.next_probe_at, now)}."
+
+
+def _queued(email: StoredEmail, now: datetime) -> str:
+    otherwise = (
+        f"by {clock_time(email.leased_until, now)}, it is due again" if email.leased_until else "it is due again"
+    )
+    if email.last_queued_at is None:
+        return f"On its way to the broker. If nobody has heard of it {otherwise}."
+    return f"Handed to the broker {ago(email.last_queued_at, now)}; a sender takes it. If none does {otherwise}."
 
 
 def _sending(email: StoredEmail, now: datetime) -> str:

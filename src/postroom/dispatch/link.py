@@ -7,6 +7,7 @@ message that was not confirmed is a `Fate`, because the email it names stays whe
 from __future__ import annotations
 
 import asyncio
+import errno
 import ssl
 from collections.abc import Sequence
 from contextlib import suppress
@@ -28,7 +29,7 @@ GOODBYE = 2.0
 """Seconds to wait for a broker that is left to say goodbye."""
 HEARTBEAT = 10
 """Seconds between signs of life, so that a broker that vanished is missed soon."""
-FIRST_PAUSE, LAST_PAUSE = 0.5, 30.0
+FIRST_PAUSE, LAST_PAUSE = 0.5, 5.0
 
 FAILURES = (*CONNECTION_EXCEPTIONS, TimeoutError, asyncio.InvalidStateError)
 """What aio-pika raises when a broker, a channel or a connection is not as it should be."""
@@ -150,7 +151,8 @@ class Link:
     def __init__(self, broker: Broker, stopping: asyncio.Event, meter: DispatchMeter = UNMETERED_DISPATCH) -> None:
         self.broker = broker
         self.session: Session | None = None
-        self.reason = "not connected yet"
+        self.reason = ""
+        """Why it is away; empty while it is there, and before anybody knows."""
         self.since = datetime.now(UTC)
         self._stopping = stopping
         self._meter = meter
@@ -240,7 +242,9 @@ def in_words(error: BaseException | None) -> str:
             return "the broker refuses our user or password"
         case aio_pika.exceptions.ChannelPreconditionFailed():
             return f"{error}; a queue of that name exists with other arguments: delete it, or name another"
-        case ConnectionRefusedError():
+        case OSError(errno=errno.ECONNREFUSED):  # aiormq makes another error of it, with the same number
             return "connection refused"
+        case OSError(strerror=str(said)) if said:
+            return said
         case _:
             return str(error).splitlines()[0][:200] if str(error) else type(error).__name__

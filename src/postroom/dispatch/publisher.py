@@ -47,6 +47,8 @@ class Publisher:
         self._looked = 0.0
         self._under_way: Counter[str] = Counter()
         """How many messages for each queue are being published: a look at the queues may or may not count them."""
+        self._over: Counter[str] = Counter()
+        """How many have been, so far."""
 
     async def reserve(self, session: Session) -> list[Reserved]:
         """The next due emails for which the queues have room. Those without an attempt left are given up here."""
@@ -68,6 +70,7 @@ class Publisher:
         self._meter.published(fates)
         for letter in letters:
             self._under_way[letter.queue] -= 1
+            self._over[letter.queue] += 1
             self.depths[letter.queue] = self.depths.get(letter.queue, 0) + 1
         confirmed = [each for each, fate in zip(reserved, fates, strict=True) if fate is Fate.CONFIRMED]
         failed = [each for each, fate in zip(reserved, fates, strict=True) if fate is not Fate.CONFIRMED]
@@ -80,8 +83,10 @@ class Publisher:
         return not failed
 
     async def look(self, session: Session) -> None:
-        """See how many messages wait."""
-        self.depths = await session.depths()
+        """See how many messages wait. Those that were published while we looked are added, counted or not."""
+        before = self._over.copy()
+        waiting = await session.depths()
+        self.depths = {queue: count + self._over[queue] - before[queue] for queue, count in waiting.items()}
         self._looked = time.monotonic()
 
     async def _room(self, session: Session) -> dict[Priority, int]:

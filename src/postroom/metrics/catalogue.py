@@ -48,14 +48,26 @@ def _histogram(name: str, meaning: str) -> Metric:
 
 
 EMAILS = _gauge("emails", "Emails in the outbox, by status.", "status")
+DUE = _gauge("due_emails", "Emails that are due and nobody has taken yet.")
 OLDEST_DUE = _gauge("oldest_due_seconds", "How long the oldest due email has waited; 0 when nothing is due.")
 TRANSPORT_STATE = _gauge(
     "transport_state", "1 for the state that the transport's circuit breaker is in, 0 for the others.",
     "transport", "state",
 )  # fmt: skip
-WORKERS = _gauge("workers", "Workers that have signed on, by whether they were heard of lately.", "state")
+WORKERS = _gauge(
+    "workers", "Those who have signed on, by what they do and whether they were heard of lately.",
+    "role", "state",
+)  # fmt: skip
 HEARTBEAT_AGE = _gauge("worker_heartbeat_age_seconds", "Since the last sign of life of a worker on this host.", "host")
 IN_FLIGHT = _gauge("worker_in_flight", "Emails that the workers on this host hold, as they last said.", "host")
+BROKER_SERVICES = _gauge(
+    "broker_services", "Schedulers and senders at work, by whether they say that they reach the broker.",
+    "role", "state",
+)  # fmt: skip
+BROKER_MESSAGES = _gauge(
+    "broker_messages", "Messages that wait in the broker, as a scheduler saw them last; absent while none can tell.",
+    "queue",
+)  # fmt: skip
 
 TOTALS = {
     "enqueued": _counter("emails_enqueued", "Emails taken into the outbox."),
@@ -70,7 +82,10 @@ TOTALS = {
 }
 """By the names of the database's tallies."""
 
-OF_THE_DATABASE = (EMAILS, OLDEST_DUE, TRANSPORT_STATE, WORKERS, HEARTBEAT_AGE, IN_FLIGHT, *TOTALS.values())
+OF_THE_DATABASE = (
+    EMAILS, DUE, OLDEST_DUE, TRANSPORT_STATE, WORKERS, HEARTBEAT_AGE, IN_FLIGHT, BROKER_SERVICES, BROKER_MESSAGES,
+    *TOTALS.values(),
+)  # fmt: skip
 """At `/metrics` of the admin app: the same from whichever process they are scraped."""
 
 ATTEMPTS = _counter(
@@ -88,4 +103,23 @@ QUEUE_LAG = _histogram("queue_lag", "From when an email was due to when this wor
 OF_A_WORKER = (ATTEMPTS, TAKEOVERS, CLAIMED, SETTLED, SEND, CLAIM, SETTLE, QUEUE_LAG)
 """At the port of `postroom worker --metrics-port`: of that process, since it started."""
 
-CATALOGUE = (*OF_THE_DATABASE, *OF_A_WORKER)
+PUBLISHED = _counter("dispatch_published", "Messages that this scheduler published, whatever came of them.")
+CONFIRMED = _counter("dispatch_confirmed", "Messages that the broker confirmed.")
+RETURNED = _counter("dispatch_returned", "Messages that came back because no queue takes them; their emails stay due.")
+UNCONFIRMED = _counter(
+    "dispatch_unconfirmed", "Messages that the broker refused or did not confirm; their emails are due again.",
+    "fate",
+)  # fmt: skip
+REQUEUED = _counter("dispatch_requeued", "Emails that are due again because their message was not heard of.")
+GAVE_UP = _counter("dispatch_gave_up", "Due emails that had no attempt left, and are dead.")
+ANNOUNCED = _counter("dispatch_announced", "Deaths of emails that were announced to the broker.")
+STALE = _counter("dispatch_stale", "Messages about an email that was not queued for that attempt; nothing was sent.")
+POISON = _counter("dispatch_poison", "Messages that make no sense and were put aside.")
+BROKER_CONNECTED = _gauge("broker_connected", "1 while this process is connected to the broker, 0 while it is not.")
+
+OF_DISPATCH = (
+    PUBLISHED, CONFIRMED, RETURNED, UNCONFIRMED, REQUEUED, GAVE_UP, ANNOUNCED, STALE, POISON, BROKER_CONNECTED,
+)  # fmt: skip
+"""At the port of `postroom scheduler --metrics-port`, and of `postroom sender` beside those of a worker."""
+
+CATALOGUE = (*OF_THE_DATABASE, *OF_A_WORKER, *OF_DISPATCH)

@@ -24,6 +24,7 @@ LAG_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60
 
 
 _DOT = Phase.DOT.value
+_SENT = Status.SENT.value, _DOT
 
 
 class Buckets:
@@ -70,6 +71,10 @@ class WorkerMeter(Meter):
     def attempted(self, outcome: Outcome, report: Report) -> None:
         made = outcome.status, outcome.event.get("phase", _DOT)  # a status hashes as its own spelling does
         self.attempts[made] = self.attempts.get(made, 0) + 1
+        self.send.add(sum(report.milliseconds.values()) / 1000)
+
+    def sent(self, report: Report) -> None:
+        self.attempts[_SENT] += 1
         self.send.add(sum(report.milliseconds.values()) / 1000)
 
     def settled(self, emails: int, seconds: float) -> None:

@@ -10,13 +10,19 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.registry import Collector
 
 from postroom.claim.breaker import BreakerState
+from postroom.desk.broker import SCHEDULER, SENDER
+from postroom.dispatch.meter import Fate
 from postroom.metrics import catalogue
 from postroom.metrics.counting import Buckets, WorkerMeter
+from postroom.metrics.dispatching import CountingDispatch
 from postroom.metrics.standing import Standing
 
 MOST_HOSTS = 100
 MOST_TRANSPORTS = 100
+MOST_QUEUES = 20
 """How many of each are told apart: a label with ever more values would fill whoever scrapes us."""
+
+ROLES = ("worker", SCHEDULER, SENDER)
 
 
 def text_of(standing: Standing) -> bytes:
@@ -24,6 +30,11 @@ def text_of(standing: Standing) -> bytes:
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Told(standing_families(standing)))
     return generate_latest(registry)
+
+
+def collector_of(meter: WorkerMeter | CountingDispatch) -> Collector:
+    """Whoever tells what this meter has counted."""
+    return WorkerCollector(meter) if isinstance(meter, WorkerMeter) else DispatchCollector(meter)
 
 
 class WorkerCollector(Collector):
@@ -47,17 +58,42 @@ class WorkerCollector(Collector):
         yield _histogram(catalogue.QUEUE_LAG, meter.queue_lag)
 
 
+class DispatchCollector(Collector):
+    """What a scheduler or a sender has counted, told anew at every scrape."""
+
+    def __init__(self, meter: CountingDispatch) -> None:
+        self._meter = meter
+
+    def collect(self) -> Iterable[Metric]:
+        meter, fates = self._meter, dict(self._meter.fates)
+        yield _counter(catalogue.PUBLISHED, sum(fates.values()))
+        yield _counter(catalogue.CONFIRMED, fates[Fate.CONFIRMED])
+        yield _counter(catalogue.RETURNED, fates[Fate.RETURNED])
+        unconfirmed = _counter(catalogue.UNCONFIRMED)
+        for fate in (Fate.REFUSED, Fate.UNCONFIRMED):
+            unconfirmed.add_metric([fate.value], fates[fate])
+        yield unconfirmed
+        yield _counter(catalogue.REQUEUED, meter.lost)
+        yield _counter(catalogue.GAVE_UP, meter.gone)
+        yield _counter(catalogue.ANNOUNCED, meter.announcements)
+        yield _counter(catalogue.STALE, meter.too_late)
+        yield _counter(catalogue.POISON, meter.poisoned)
+        yield _gauge(catalogue.BROKER_CONNECTED, meter.broker_connected)
+
+
 def standing_families(standing: Standing) -> Iterator[Metric]:
     """What the database knows."""
     emails = _gauge(catalogue.EMAILS)
     for status, count in standing.counts.items():
         emails.add_metric([status], count)
     yield emails
+    yield _gauge(catalogue.DUE, standing.due)
     yield _gauge(catalogue.OLDEST_DUE, standing.oldest_due_seconds)
     for name, metric in catalogue.TOTALS.items():
         yield _counter(metric, standing.totals[name])
     yield _transports(standing)
     yield from _workers(standing)
+    yield from _broker(standing)
 
 
 def _transports(standing: Standing) -> Metric:
@@ -71,8 +107,10 @@ def _transports(standing: Standing) -> Metric:
 def _workers(standing: Standing) -> Iterator[Metric]:
     """Workers by host: their own names are new at every start."""
     workers = _gauge(catalogue.WORKERS)
-    workers.add_metric(["alive"], len(standing.alive))
-    workers.add_metric(["silent"], len(standing.workers) - len(standing.alive))
+    for role in ROLES:
+        known, alive = (sum(each.role == role for each in those) for those in (standing.workers, standing.alive))
+        workers.add_metric([role, "alive"], alive)
+        workers.add_metric([role, "silent"], known - alive)
     ages: dict[str, float] = {}
     in_flight: dict[str, int] = {}
     for worker in standing.workers:
@@ -84,6 +122,20 @@ def _workers(standing: Standing) -> Iterator[Metric]:
         heartbeats.add_metric([host], age)
         held.add_metric([host], in_flight[host])
     yield from (workers, heartbeats, held)
+
+
+def _broker(standing: Standing) -> Iterator[Metric]:
+    """The broker as those at work tell of it."""
+    broker = standing.broker
+    services, messages = _gauge(catalogue.BROKER_SERVICES), _gauge(catalogue.BROKER_MESSAGES)
+    for role in (SCHEDULER, SENDER):
+        those = [each for each in broker.services if each.seen.role == role] if broker is not None else []
+        services.add_metric([role, "connected"], sum(each.connected for each in those))
+        services.add_metric([role, "away"], sum(each.away for each in those))
+    if broker is not None:
+        for queue, count in [*broker.depths.items(), *broker.dead_letters.items()][:MOST_QUEUES]:
+            messages.add_metric([queue], count)
+    yield from (services, messages)
 
 
 class _Told(Collector):

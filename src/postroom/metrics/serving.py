@@ -1,4 +1,4 @@
-"""A worker's numbers over HTTP, from a thread of their own: for Prometheus, on this machine unless told otherwise."""
+"""A process's numbers over HTTP, from a thread of their own: for Prometheus, on this machine unless told otherwise."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from contextlib import contextmanager
 from postroom.errors import ConfigurationError
 from postroom.logs import logger
 from postroom.metrics.counting import WorkerMeter
+from postroom.metrics.dispatching import CountingDispatch
 
 
 @contextmanager
-def served(meter: WorkerMeter, *, host: str, port: int) -> Iterator[int]:
+def served(*meters: WorkerMeter | CountingDispatch, host: str, port: int) -> Iterator[int]:
     """Answer scrapes while the body runs; the port, which is a free one when 0 was asked for."""
     try:
         from prometheus_client import CollectorRegistry, ProcessCollector, start_http_server
 
-        from postroom.metrics.families import WorkerCollector
+        from postroom.metrics.families import collector_of
     except ModuleNotFoundError as error:
         raise ConfigurationError(
             f"metrics need {error.name}: install them with `pip install 'postroom[web]'`"
         ) from None
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(WorkerCollector(meter))
+    for meter in meters:
+        registry.register(collector_of(meter))
     ProcessCollector(registry=registry)
     try:
         server, thread = start_http_server(port, host, registry)

@@ -12,12 +12,13 @@ from datetime import datetime
 from typing import Any
 
 from postroom.claim.transports import KnownTransport, known_transports
+from postroom.desk.broker import BrokerView, broker_view
 from postroom.desk.overlook import SILENT
 from postroom.metrics.catalogue import TOTALS
 from postroom.store.heartbeats import WorkerSeen, workers
 from postroom.store.overview import clock
 from postroom.store.plan import Plan, ask
-from postroom.store.questions import counts, oldest_due
+from postroom.store.questions import counts, due, oldest_due
 from postroom.vocabulary import Status
 
 
@@ -31,10 +32,12 @@ class Standing:
     """Emails by status."""
     totals: Mapping[str, int]
     """What has happened since the beginning, by the names of `TOTALS`; never less than before."""
+    due: int
+    """How many emails are due."""
     oldest_due: datetime | None
     """Since when the oldest due email waits."""
     workers: tuple[WorkerSeen, ...]
-    """The one heard of last comes first."""
+    """The one heard of last comes first; schedulers and senders are among them."""
     transports: tuple[KnownTransport, ...]
 
     @property
@@ -50,18 +53,25 @@ class Standing:
         """The workers that were heard of lately."""
         return tuple(each for each in self.workers if self.silence(each) <= SILENT.total_seconds())
 
+    @property
+    def broker(self) -> BrokerView | None:
+        """As schedulers and senders tell of it; None where there are none."""
+        return broker_view([(each, each in self.alive) for each in self.workers])
+
     def as_record(self) -> dict[str, Any]:
         """In JSON's types."""
         return {
             "at": _text(self.at),
             "counts": dict(self.counts),
             "totals": dict(self.totals),
+            "due": self.due,
             "oldest_due": _text(self.oldest_due),
             "workers": {"alive": len(self.alive), "silent": len(self.workers) - len(self.alive)},
             "transports": [
                 {"name": each.name, "state": each.breaker.state.value, "reason": each.breaker.reason}
                 for each in self.transports
             ],
+            "broker": broker_record(self.broker),
         }
 
 
@@ -70,6 +80,7 @@ def standing() -> Plan[Standing]:
     now = yield from clock()
     numbers = yield from counts()
     happened = {name: int(total) for name, total in (yield ask("totals"))}
+    waiting = yield from due()
     oldest = yield from oldest_due()
     seen = yield from workers()
     ways_out = yield from known_transports()
@@ -77,10 +88,29 @@ def standing() -> Plan[Standing]:
         at=now,
         counts={status.value: numbers[status] for status in Status},
         totals={name: happened.get(name, 0) for name in TOTALS},
+        due=waiting,
         oldest_due=oldest,
         workers=tuple(sorted(seen, key=lambda each: each.seen_at, reverse=True)),
         transports=tuple(ways_out),
     )
+
+
+def broker_record(broker: BrokerView | None) -> dict[str, Any] | None:
+    """The broker in JSON's types."""
+    if broker is None:
+        return None
+    return {
+        "name": broker.name,
+        "connected": broker.connected,
+        "since": _text(broker.since),
+        "reason": broker.reason,
+        "waiting": broker.waiting,
+        "depths": dict(broker.depths),
+        "dead_letters": dict(broker.dead_letters),
+        "schedulers": broker.schedulers,
+        "senders": broker.senders,
+        "away": broker.away,
+    }
 
 
 def _text(instant: datetime | None) -> str | None:

@@ -1,0 +1,91 @@
+"""What `postroom doctor` asks of the broker, and of those who should be talking to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from postroom.cli.checks import Finding, Level
+from postroom.cli.overview import Overview
+from postroom.config import Settings
+from postroom.desk.broker import at_work
+from postroom.errors import ConfigurationError
+from postroom.vocabulary import Status
+
+if TYPE_CHECKING:
+    from postroom.dispatch.inspection import Inspection
+
+
+def check_broker(settings: Settings) -> Iterator[Finding]:
+    """Whether the broker is there, lets us in, and has its queues as the settings have them. Declares nothing."""
+    if settings.broker is None:
+        return
+    try:
+        # Imported here, for they need aio-pika.
+        from postroom.brokered import broker_of
+        from postroom.dispatch.inspection import inspect
+        from postroom.dispatch.link import BrokerAway, broker_name
+    except ModuleNotFoundError as error:
+        yield Finding(
+            name="broker",
+            level=Level.FAIL,
+            detail=f"RabbitMQ needs {error.name}, which is not installed",
+            remedy="pip install 'postroom[rabbitmq]'",
+        )
+        return
+    try:
+        broker = broker_of(settings)
+    except ConfigurationError as error:
+        yield Finding(name="broker", level=Level.FAIL, detail=str(error), remedy="correct POSTROOM_BROKER")
+        return
+    name = broker_name(broker.url).removesuffix("/")
+    try:
+        found = asyncio.run(inspect(broker))
+    except BrokerAway as error:
+        remedy = "check that RabbitMQ runs and that POSTROOM_BROKER is right; schedulers and senders go on trying"
+        yield Finding(name="broker", level=Level.FAIL, detail=f"{name}: {error}", remedy=remedy)
+        return
+    yield Finding(name="broker", level=Level.OK, detail=f"{name} answers and lets us in")
+    yield _check_queues(found)
+
+
+def _check_queues(found: Inspection) -> Finding:
+    if found.different:
+        return Finding(
+            name="queues",
+            level=Level.FAIL,
+            detail=f"declared with other arguments than the settings have: {', '.join(found.different)}",
+            remedy="let them run empty and delete them, or put POSTROOM_DELIVERY_LIMIT or the names right",
+        )
+    if found.missing:
+        return Finding(
+            name="queues",
+            level=Level.WARN,
+            detail=f"not declared yet: {', '.join(found.missing)}",
+            remedy="nothing to do: `postroom scheduler` and `postroom sender` declare them when they start",
+        )
+    return Finding(name="queues", level=Level.OK, detail=f"{len(found.right)} are as the settings have them")
+
+
+def check_services(settings: Settings, overview: Overview) -> Iterator[Finding]:
+    """Whether somebody publishes what is due and somebody sends what is queued, where a broker is set."""
+    broker = overview.broker
+    if settings.broker is None and broker is None:
+        return
+    schedulers, senders = (broker.schedulers, broker.senders) if broker is not None else (0, 0)
+    missing = [
+        command for command, count in (("postroom scheduler", schedulers), ("postroom sender", senders)) if not count
+    ]
+    if broker is not None and not missing:
+        yield Finding(name="dispatch", level=Level.OK, detail=at_work(broker))
+        return
+    waits = overview.oldest_due is not None or overview.counts.get(Status.QUEUED, 0) > 0
+    stuck = waits and not overview.workers
+    yield Finding(
+        name="dispatch",
+        level=Level.FAIL if stuck else Level.WARN,
+        detail=f"{at_work(broker) if broker is not None else 'no scheduler and no sender is at work'}, and "
+        + ("emails wait for them" if stuck else "plain workers do their work" if waits else "nothing is due"),
+        remedy=f"start {' and '.join(f'`{command}`' for command in missing)}",
+    )

@@ -18,14 +18,16 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from postroom.claim.acceptance import accepted
 from postroom.claim.buffer import Buffer
 from postroom.claim.claimer import Claimer
 from postroom.claim.failpoint import reach
-from postroom.claim.feed import Feed, Workbench
+from postroom.claim.feed import Feed, Workbench, call_off
 from postroom.claim.holdings import Holdings
 from postroom.claim.journal import Journal, JournalFailed, worker_name
 from postroom.claim.meter import UNMETERED, Meter
@@ -33,15 +35,16 @@ from postroom.claim.minder import TransportMinder
 from postroom.claim.parcel import Parcel, invalid, left_in_doubt, pack, settlement
 from postroom.claim.recovery import Recovery
 from postroom.claim.settler import Settler
-from postroom.claim.telling import tell_attempt
+from postroom.claim.telling import tell_attempt, tell_sent
 from postroom.claim.wakeup import wake_up_for
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.send.contract import Fault, FaultKind, Phase, Report
 from postroom.send.smtp.pool import Lane, SmtpTransport
 from postroom.settle.outcome import expired, settle, settle_expired
+from postroom.settle.verdict import OK
 from postroom.store import heartbeats, housekeeping
-from postroom.store.contract import Claimed
+from postroom.store.contract import Claimed, Settlement
 from postroom.store.open import AsyncDatabase
 from postroom.vocabulary import OnDoubt
 
@@ -158,9 +161,7 @@ class Worker:
             await self._feed.until_stopped()
         finally:
             await self._finish(lanes)
-            for duty in duties:
-                duty.cancel()
-            await asyncio.gather(*duties, return_exceptions=True)
+            await call_off(duties)
             await self._farewell()
         if self._failure is not None:
             raise self._failure
@@ -246,7 +247,7 @@ class Worker:
             logger.error("email cannot be built", email_id=email.id, error=type(error).__name__)
             self._settler.add(invalid(email, error, now=self._held.now()))
             return None
-        if expired(self._held.now(), email.expires_at):
+        if email.expires_at is not None and expired(self._held.now(), email.expires_at):
             self._settler.add(settlement(email, settle_expired(parcel.attempted), doubt=False))
             return None
         return parcel
@@ -267,7 +268,7 @@ class Worker:
         try:
             report = await lane.deliver(
                 parcel.envelope,
-                before_dot=lambda: self._before_dot(parcel),
+                before_dot=partial(self._before_dot, parcel),
                 following=following.envelope if following else None,
             )
         except asyncio.CancelledError:
@@ -305,6 +306,13 @@ class Worker:
             # Nothing was sent. If the claim is lost already, giving it back does nothing.
             self._run_errand(self._held.give_back([parcel.claim]))
             return
+        settled = accepted(parcel, report)
+        if settled is not None:
+            self._record(settled, report)
+            self.meter.sent(report)
+            tell_sent(settled, report)
+            self.minder.hear(OK)
+            return
         outcome = settle(
             parcel.attempted,
             report,
@@ -312,17 +320,20 @@ class Worker:
             jitter=random.random(),
             found_out=self.minder.suspects_nothing(),
         )
-        settled = settlement(parcel.claimed, outcome, doubt=left_in_doubt(report))
-        if report.dot_left:
-            self._journal.note_reply(settled)
-            reach("journalled")
-        self._settler.add(settled)
-        self._held.dotted.discard(parcel.claim)
-        self.attempts += 1
+        self._record(settlement(parcel.claimed, outcome, doubt=left_in_doubt(report)), report)
         self.meter.attempted(outcome, report)
         tell_attempt(parcel.claim.id, outcome, report)
         if outcome.transport is not None:
             self.minder.hear(outcome.transport)
+
+    def _record(self, settled: Settlement, report: Report) -> None:
+        """Into the journal first; then it may take its time to reach the database."""
+        if report.dot_left:
+            self._journal.note_reply(settled)
+            reach("journalled")
+        self._settler.add(settled)
+        self._held.dotted.discard(settled.claim)
+        self.attempts += 1
 
     # ---------------------------------------------------------------- duties
 

@@ -11,7 +11,8 @@ import psycopg
 
 from postroom import EmailId, Filter, Outbox, Status
 from postroom.store.contract import Claim
-from tests.store.journey import claim, dead, email, in_doubt, retrying, settle
+from postroom.store.dispatch import Reserved
+from tests.store.journey import claim, dead, email, in_doubt, reserve, retrying, settle
 
 # One email every three seconds, for the last month and more; ids and instants as they would have been.
 _POSTGRES = """
@@ -109,6 +110,8 @@ class House:
     ids: dict[Status, list[EmailId]] = field(default_factory=dict)
     claims: list[Claim] = field(default_factory=list)
     """Held by a worker that is alive."""
+    reserved: list[Reserved] = field(default_factory=list)
+    """Queued by a scheduler that is alive."""
 
 
 def fill_postgres(url: str) -> None:
@@ -150,5 +153,7 @@ def move_in(outbox: Outbox) -> House:
     settle(outbox, [dead(each) for each in refused])
     settle(outbox, [in_doubt(each, None) for each in doubtful])
     outbox.act("cancel", Filter(status=Status.PENDING), limit=500)
+    reserve(outbox, 200, lease=timedelta(seconds=-1))
+    reserved = reserve(outbox, 200, lease=timedelta(days=1))
     ids = {status: [each.id for each in outbox.list(status=status, limit=10).emails] for status in Status}
-    return House(outbox=outbox, ids=ids, claims=[each.claim for each in kept[:100]])
+    return House(outbox=outbox, ids=ids, claims=[each.claim for each in kept[:100]], reserved=reserved[:100])

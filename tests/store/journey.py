@@ -8,8 +8,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from postroom import DeadReason, Email, EmailId, Outbox, Status
-from postroom.store import claims
+from postroom.store import claims, dispatch
 from postroom.store.contract import Claim, Claimed, Settlement
+from postroom.store.dispatch import Died, Named, Reserved
+from postroom.vocabulary import Priority
 
 LEASE = timedelta(seconds=30)
 
@@ -65,6 +67,23 @@ def settle(outbox: Outbox, settlements: Iterable[Settlement], *, keep_sent: bool
     return outbox.database.run(claims.settle(list(settlements), keep_sent=keep_sent))
 
 
+def reserve(outbox: Outbox, count: int = 100, *, worker: str = "scheduler", lease: timedelta = LEASE) -> list[Reserved]:
+    return outbox.database.run(dispatch.reserve(worker=worker, lease=lease, seats=dict.fromkeys(Priority, count)))
+
+
+def claim_queued(outbox: Outbox, messages: Collection[Named], *, worker: str = "sender") -> list[Claimed]:
+    return outbox.database.run(dispatch.claim_queued(messages, worker=worker, lease=LEASE))
+
+
+def named(reserved: Reserved) -> Named:
+    """What the message of a reserved email says."""
+    return Named(reserved.claim.id, reserved.attempt)
+
+
+def unannounced(outbox: Outbox) -> list[Died]:
+    return outbox.database.run(dispatch.unannounced(limit=100))
+
+
 def sent(claimed: Claimed, **fields: Any) -> Settlement:
     return _settlement(claimed, Status.SENT, {"reply_code": 250} | fields)
 
@@ -105,6 +124,10 @@ def bring_to(outbox: Outbox, status: Status, **wishes: Any) -> EmailId:
             return id
         case Status.CANCELLED:
             outbox.cancel(id)
+            return id
+        case Status.QUEUED:
+            [reserved] = reserve(outbox)
+            assert reserved.claim.id == id, "something else was due"
             return id
     [claimed] = claim(outbox)
     assert claimed.id == id, "something else was due"

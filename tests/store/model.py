@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from postroom import EmailId, Status
 from postroom.store.acts import APPLIES_TO
 from postroom.store.contract import Claim, Settlement
+from postroom.store.dispatch import Named
 from postroom.store.order import Order
 
 WAITING = (Status.PENDING, Status.RETRYING, Status.IN_DOUBT)
@@ -57,6 +59,45 @@ class Model:
             each.status, each.token, each.leased_until = Status.SENDING, each.token + 1, now + lease
         return [each.id for each in due[:count]]
 
+    def reserve(self, count: int, now: datetime, lease: timedelta) -> list[EmailId]:
+        """So many of each lane, for a scheduler."""
+        due = [each for each in self.emails.values() if each.status in WAITING and each.due_at and each.due_at <= now]
+        due.sort(key=lambda each: (each.priority, each.due_at, each.id))
+        lanes = [[each for each in due if each.priority == lane][:count] for lane in range(3)]
+        given = [each for lane in lanes for each in lane]
+        for each in given:
+            each.status, each.token, each.leased_until = Status.QUEUED, each.token + 1, now + lease
+        return [each.id for each in given]
+
+    def claim_queued(self, messages: Collection[Named], now: datetime, lease: timedelta) -> list[EmailId]:
+        named = [self.emails[each.id] for each in set(messages) if self.queued_for(each)]
+        named.sort(key=lambda each: (each.priority, each.due_at, each.id))
+        for each in named:
+            each.status, each.token, each.leased_until = Status.SENDING, each.token + 1, now + lease
+        return [each.id for each in named]
+
+    def queued_for(self, message: Named) -> bool:
+        """Whether a message is good."""
+        email = self.emails.get(message.id)
+        return bool(email and email.status is Status.QUEUED and email.attempts == message.attempt - 1)
+
+    def unqueue(self, message: Named) -> None:
+        if self.queued_for(message):
+            self._come_back(self.emails[message.id])
+
+    def requeue(self, limit: int, now: datetime) -> list[Named]:
+        queued = [each for each in self.emails.values() if each.status is Status.QUEUED]
+        lost = sorted(each.id for each in queued if each.leased_until and each.leased_until < now)[:limit]
+        for id in lost:
+            self._come_back(self.emails[id])
+        return [Named(id, self.emails[id].attempts + 1) for id in lost]
+
+    def give_up(self, claim: Claim, now: datetime) -> bool:
+        email = self.owned(claim, Status.QUEUED)
+        if email is not None:
+            email.status, email.due_at, email.leased_until, email.finished_at = Status.DEAD, None, None, now
+        return email is not None
+
     def take_over(self, limit: int, now: datetime, lease: timedelta) -> list[EmailId]:
         sending = [each for each in self.emails.values() if each.status is Status.SENDING]
         expired = sorted(each.id for each in sending if each.leased_until and each.leased_until < now)[:limit]
@@ -65,25 +106,29 @@ class Model:
             self.emails[id].leased_until = now + lease
         return expired
 
-    def owned(self, claim: Claim) -> Remembered | None:
-        """The email a claim still holds."""
+    def owned(self, claim: Claim, *statuses: Status) -> Remembered | None:
+        """The email a claim still holds, to send it if nothing else is said."""
         email = self.emails.get(claim.id)
-        return email if email and email.status is Status.SENDING and email.token == claim.token else None
+        held = email and email.status in (statuses or (Status.SENDING,)) and email.token == claim.token
+        return email if held else None
 
     def renew(self, claim: Claim, now: datetime, lease: timedelta) -> bool:
-        if email := self.owned(claim):
+        if email := self.owned(claim, Status.QUEUED, Status.SENDING):
             email.leased_until = now + lease
         return email is not None
 
     def release(self, claim: Claim) -> bool:
-        email = self.owned(claim)
-        if email is None:
-            return False
+        email = self.owned(claim, Status.QUEUED, Status.SENDING)
+        if email is not None:
+            self._come_back(email)
+        return email is not None
+
+    def _come_back(self, email: Remembered) -> None:
+        """Due as before."""
         email.status = Status.RETRYING if email.attempts else Status.PENDING
         if email.doubts:
             email.status = Status.IN_DOUBT
         email.leased_until = None
-        return True
 
     def settle(self, settlement: Settlement, now: datetime, *, keep_sent: bool) -> bool:
         email = self.owned(settlement.claim) or self._late(settlement)
@@ -109,7 +154,7 @@ class Model:
         email = self.emails[id]
         if act == "dismiss":
             return self._leave(email, "dismissed")
-        email.token += 1
+        email.token, email.leased_until = email.token + 1, None
         if act == "cancel":
             email.status, email.finished_at = Status.CANCELLED, now
             return None

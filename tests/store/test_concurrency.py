@@ -5,6 +5,7 @@ Only a database with row locks lets two writers meet; on SQLite one of them has 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -16,11 +17,25 @@ import pytest
 
 from postroom import Attachment, Outbox, Status
 from postroom.errors import NotApplicable
-from postroom.store import acts, claims
+from postroom.store import acts, claims, dispatch
 from postroom.store.enqueue import enqueue
 from postroom.store.housekeeping import prune_batch, sweep
 from postroom.store.plan import Plan, Step, run
-from tests.store.journey import LEASE, Clock, bring_to, claim, email, release, renew, sent, settle
+from postroom.vocabulary import Priority
+from tests.store.journey import (
+    LEASE,
+    Clock,
+    bring_to,
+    claim,
+    claim_queued,
+    email,
+    named,
+    release,
+    renew,
+    reserve,
+    sent,
+    settle,
+)
 from tests.store.journey import enqueue as put
 
 
@@ -252,6 +267,78 @@ def test_renewals_and_settles_of_the_same_emails_never_deadlock(postgres_outbox:
     assert release(postgres_outbox, names) == {each.id for each in held}
 
 
+def test_a_reservation_does_not_wait_for_another(postgres_outbox: Outbox) -> None:
+    """(D2) SKIP LOCKED: what another scheduler is taking just now is passed over."""
+    ids = put(postgres_outbox, 10)
+    seats = {Priority.NORMAL: 4}
+    with postgres_outbox.transaction() as connection:
+        first = postgres_outbox.database.run_on(connection, dispatch.reserve(worker="a", lease=LEASE, seats=seats))
+        second = reserve(postgres_outbox, worker="b")
+
+    assert [each.claim.id for each in first] == ids[:4]
+    assert [each.claim.id for each in second] == ids[4:]
+
+
+def test_a_sender_waits_for_the_scheduler_and_then_has_the_email(postgres_outbox: Outbox) -> None:
+    """Were the locked row passed over, its message would look stale, and be thrown away."""
+    [id] = put(postgres_outbox)
+    [reserved] = reserve(postgres_outbox)
+    thread = ThreadPoolExecutor(1)
+    with postgres_outbox.transaction() as connection:
+        postgres_outbox.database.run_on(connection, dispatch.confirm_queued([reserved.claim]))
+        claiming = thread.submit(lambda: claim_queued(postgres_outbox, [named(reserved)]))
+        wait_until_somebody_waits(postgres_outbox)
+
+    assert [each.id for each in claiming.result(30)] == [id]
+    thread.shutdown()
+
+
+def test_a_scheduler_waits_for_a_sender_and_then_leaves_its_email_alone(postgres_outbox: Outbox) -> None:
+    [id] = put(postgres_outbox)
+    [reserved] = reserve(postgres_outbox)
+    thread = ThreadPoolExecutor(1)
+    with postgres_outbox.transaction() as connection:
+        plan = dispatch.claim_queued([named(reserved)], worker="sender", lease=LEASE)
+        postgres_outbox.database.run_on(connection, plan)
+        confirming = thread.submit(lambda: postgres_outbox.database.run(dispatch.confirm_queued([reserved.claim])))
+        wait_until_somebody_waits(postgres_outbox)
+
+    confirming.result(30)
+    thread.shutdown()
+    assert postgres_outbox.get(id).status is Status.SENDING
+    assert postgres_outbox.get(id).worker == "sender"
+
+
+def test_schedulers_and_senders_with_the_same_emails_never_deadlock(postgres_outbox: Outbox) -> None:
+    """Whatever order they come in, rows are locked in one order."""
+    ids = put(postgres_outbox, 300)
+    reserved = reserve(postgres_outbox, 300)
+    held, messages = [each.claim for each in reserved], [named(each) for each in reserved]
+    run_plan = postgres_outbox.database.run
+
+    def confirm() -> None:
+        for _ in range(20):
+            run_plan(dispatch.confirm_queued(held[::-1]))
+
+    def claim_all() -> int:
+        return sum(len(claim_queued(postgres_outbox, messages[::-1])) for _ in range(20))
+
+    def put_back() -> None:
+        for _ in range(20):
+            run_plan(dispatch.unqueue(messages))
+            run_plan(dispatch.requeue(limit=300))
+            run_plan(claims.release(held))
+
+    with ThreadPoolExecutor(4) as threads:
+        working = [threads.submit(each) for each in (confirm, claim_all, put_back, claim_all)]
+        claimed = working[1].result(60) + working[3].result(60)
+        for each in working:
+            each.result(60)
+
+    waiting = [id for id in ids if postgres_outbox.get(id).status is Status.PENDING]
+    assert claimed + len(waiting) == 300
+
+
 def test_a_settle_names_its_emails_in_the_order_of_their_ids(postgres_outbox: Outbox) -> None:
     put(postgres_outbox, 5)
     held = claim(postgres_outbox)
@@ -259,8 +346,8 @@ def test_a_settle_names_its_emails_in_the_order_of_their_ids(postgres_outbox: Ou
     plan = claims.settle([sent(each) for each in reversed(held)])
 
     def execute(step: Any) -> list[tuple[str]]:
-        asked.append([row["id"] for row in step.parameters["outcomes"]])
-        return [(row["id"],) for row in step.parameters["outcomes"]]
+        asked.append([row["id"] for row in step.parameters["outcomes"].each])
+        return [(json.dumps(asked[-1]),)]
 
     run(plan, execute)
     assert asked == [sorted(each.id for each in held)]

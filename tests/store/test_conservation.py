@@ -21,10 +21,12 @@ from hypothesis.stateful import (
 
 from postroom import DeadReason, EmailId, Outbox, Status
 from postroom.errors import EmailNotFound, NotApplicable
-from postroom.store import acts, claims, housekeeping
+from postroom.store import acts, claims, dispatch, housekeeping
 from postroom.store.contract import Claim, Claimed, Settlement
+from postroom.store.dispatch import Named
 from postroom.store.enqueue import enqueue, enqueue_each
 from postroom.store.plan import Plan
+from postroom.vocabulary import Priority
 from tests.store.journey import LEASE, Clock, email
 from tests.store.model import Model
 
@@ -90,6 +92,43 @@ class Histories(RuleBasedStateMachine):
 
         assert [each.id for each in taken] == self.model.claim(count, self.clock.now, LEASE)
         return multiple(*(each.claim for each in taken))
+
+    @rule(target=hands, count=st.integers(1, 3))
+    def reserve(self, count: int) -> Any:
+        seats = dict.fromkeys(Priority, count)
+        given = self.on_both(lambda: dispatch.reserve(worker="s", lease=LEASE, seats=seats))
+
+        assert [each.claim.id for each in given] == self.model.reserve(count, self.clock.now, LEASE)
+        return multiple(*(each.claim for each in given))
+
+    @rule(claim=hands)
+    def confirm_queued(self, claim: Claim) -> None:
+        self.on_both(lambda: dispatch.confirm_queued([claim]))
+
+    @rule(target=hands, messages=st.lists(st.builds(Named, ids, st.integers(1, 3)), min_size=1, max_size=4))
+    def claim_queued(self, messages: list[Named]) -> Any:
+        taken = self.on_both(lambda: dispatch.claim_queued(messages, worker="w", lease=LEASE), known)
+
+        assert [each.id for each in taken] == self.model.claim_queued(messages, self.clock.now, LEASE)
+        return multiple(*(each.claim for each in taken))
+
+    @rule(message=st.builds(Named, ids, st.integers(1, 3)))
+    def unqueue(self, message: Named) -> None:
+        self.on_both(lambda: dispatch.unqueue([message]))
+
+        self.model.unqueue(message)
+
+    @rule(limit=st.integers(1, 5))
+    def requeue(self, limit: int) -> None:
+        lost = self.on_both(lambda: dispatch.requeue(limit=limit), in_order)
+
+        assert in_order(lost) == self.model.requeue(limit, self.clock.now)
+
+    @rule(claim=hands)
+    def give_up(self, claim: Claim) -> None:
+        dead = self.on_both(lambda: dispatch.give_up([claim]))
+
+        assert bool(dead) == self.model.give_up(claim, self.clock.now)
 
     @rule(target=hands, limit=st.integers(1, 5))
     def take_over(self, limit: int) -> Any:
@@ -217,6 +256,10 @@ class Histories(RuleBasedStateMachine):
 
     def due(self, email: Any) -> datetime | None:
         return email.due_at if email.status in (Status.PENDING, Status.RETRYING, Status.IN_DOUBT) else None
+
+
+def in_order(messages: list[Named]) -> list[Named]:
+    return sorted(messages, key=lambda message: message.id)
 
 
 def known(taken: list[Claimed]) -> list[Any]:

@@ -19,16 +19,17 @@ import psycopg
 import pytest
 
 from postroom import Filter, Outbox, Status
-from postroom.store import acts, claims, housekeeping, overview, questions
+from postroom.store import acts, claims, dispatch, housekeeping, overview, questions
 from postroom.store.contents import read_letter
-from postroom.store.contract import Settlement
+from postroom.store.contract import Claim, Settlement
 from postroom.store.dialect import Dialect
 from postroom.store.enqueue import enqueue
 from postroom.store.plan import Plan, Rows, Statement, Step, run
 from postroom.store.queries import ParameterStyle
+from postroom.vocabulary import LeaseToken, Priority
 from tests.servers.postgres import PostgresServer
 from tests.store.full_house import House, analyse_postgres, analyse_sqlite, fill_postgres, fill_sqlite, move_in
-from tests.store.journey import LEASE, email
+from tests.store.journey import LEASE, email, named
 
 UNFINISHED = [status for status in Status if status not in (Status.SENT, Status.CANCELLED)]
 LONG_AGO = datetime.now(UTC) - timedelta(days=30)
@@ -59,6 +60,17 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "renew": lambda house: claims.renew(house.claims, lease=LEASE),
     "note_dots": lambda house: claims.note_dots(house.claims),
     "release": lambda house: claims.release(house.claims),
+    "reserve": lambda house: dispatch.reserve(worker="s", lease=LEASE, seats=dict.fromkeys(Priority, 200)),
+    "confirm_queued": lambda house: dispatch.confirm_queued([each.claim for each in house.reserved]),
+    "claim_queued": lambda house: dispatch.claim_queued(
+        [named(each) for each in house.reserved], worker="w", lease=LEASE
+    ),
+    "unqueue": lambda house: dispatch.unqueue([named(each) for each in house.reserved]),
+    "requeue": lambda house: dispatch.requeue(limit=200),
+    "give_up": lambda house: dispatch.give_up([each.claim for each in house.reserved]),
+    "unannounced": lambda house: dispatch.unannounced(limit=100),
+    "announced": lambda house: dispatch.announced([Claim(id, LeaseToken(1)) for id in house.ids[Status.DEAD]]),
+    "awaiting dispatch": lambda house: dispatch.awaiting(),
     "settle": lambda house: claims.settle(_settlements(house, Status.SENT)),
     "settle and forget": lambda house: claims.settle(_settlements(house, Status.SENT), keep_sent=False),
     "retry": lambda house: acts.retry(house.ids[Status.DEAD], actor="me"),
@@ -68,6 +80,7 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "get": lambda house: questions.get(house.ids[Status.DEAD][0]),
     "letter": lambda house: read_letter(house.ids[Status.DEAD][0], 1),
     "counts": lambda house: questions.counts(),
+    "due": lambda house: questions.due(),
     "oldest due": lambda house: questions.oldest_due(),
     "next due": lambda house: questions.next_due(),
     "prune": lambda house: housekeeping.prune_batch(before=LONG_AGO, statuses=[Status.SENT], limit=100),
@@ -111,6 +124,9 @@ BOUNDED = {"count_sent_without_workspace"}
 
 BIG = {"emails", "contents", "terms", "keys", "events", "attachment_uses"}
 """Tables that grow with finished emails."""
+
+PARTIAL = {"emails_due", "emails_unfinished", "emails_cancelled", "emails_unannounced"}
+"""Indexes that leave sent emails out: these may be read from one end to the other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,7 +271,7 @@ def _postgres_problem(node: dict[str, Any]) -> str | None:
         return None
     if node["Node Type"] == "Seq Scan":
         return f"sequential scan of {table}"
-    partial = node.get("Index Name") in ("emails_due", "emails_unfinished", "emails_cancelled")
+    partial = node.get("Index Name") in PARTIAL
     if node["Node Type"] in ("Index Scan", "Index Only Scan") and not partial and "Index Cond" not in node:
         return f"the whole of {node['Index Name']}"
     return None
@@ -314,8 +330,7 @@ def _measured(connection: sqlite3.Connection, sql: str, values: Any) -> tuple[Ro
 
 _SCAN = re.compile(r"SCAN (\w+)(?: USING (?:COVERING )?INDEX (\w+))?")
 _STEP = re.compile(r"(?:CO-ROUTINE|MATERIALIZE) (\w+)")
-_SMALL = {"postroom_picked", "postroom_tallies", "CONSTANT"}
-_PARTIAL = {"postroom_emails_due", "postroom_emails_unfinished", "postroom_emails_cancelled"}
+_SMALL = {"postroom_picked", "postroom_outcomes", "postroom_tallies", "CONSTANT"}
 
 
 def _sqlite_problems(query: str, lines: list[str]) -> tuple[str, ...]:
@@ -332,4 +347,9 @@ def _is_sorted_list(query: str, line: str) -> bool:
 
 def _is_big_scan(line: str, small: set[str]) -> bool:
     scan = _SCAN.match(line)
-    return bool(scan) and "VIRTUAL TABLE" not in line and scan[1] not in small and scan[2] not in _PARTIAL
+    return (
+        bool(scan)
+        and "VIRTUAL TABLE" not in line
+        and scan[1] not in small
+        and (scan[2] or "").removeprefix("postroom_") not in PARTIAL
+    )

@@ -23,10 +23,12 @@ import psutil
 
 
 class WorkerProcess:
-    """One forked `postroom worker`; what tests need of `subprocess.Popen`."""
+    """One forked `postroom worker`, or another command; what tests need of `subprocess.Popen`."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
+        self.log = Path(os.devnull)
+        """What it says goes here."""
         self._code: int | None = None
         self._ended = threading.Event()
 
@@ -79,15 +81,17 @@ class Nursery:
         self._listener = threading.Thread(target=self._listen, name="nursery", daemon=True)
         self._listener.start()
 
-    def start(self, arguments: list[str], *, environment: dict[str, str], folder: Path, log: Path) -> WorkerProcess:
-        """Fork a worker; returns when it is there."""
-        wanted = {"arguments": arguments, "environment": environment, "folder": str(folder), "log": str(log)}
+    def start(self, command: list[str], *, environment: dict[str, str], folder: Path, log: Path) -> WorkerProcess:
+        """Fork a `postroom` with this command and its arguments; returns when it is there."""
+        wanted = {"command": command, "environment": environment, "folder": str(folder), "log": str(log)}
         assert self._parent.stdin is not None
         with self._changed:
             self._parent.stdin.write(json.dumps(wanted) + "\n")
             self._parent.stdin.flush()
             assert self._changed.wait_for(lambda: self._born, timeout=60), "no worker was born"
-            return self._born.pop()
+            born = self._born.pop()
+            born.log = log
+            return born
 
     def close(self) -> None:
         assert self._parent.stdin is not None
@@ -122,12 +126,12 @@ def _become_worker(wanted: dict[str, Any]) -> None:
     os.chdir(wanted["folder"])
     os.environ.update(wanted["environment"])
     failpoint.arm(os.environ.get("POSTROOM_FAILPOINT"))
-    sys.argv = ["postroom", "worker", *wanted["arguments"]]
+    sys.argv = ["postroom", *wanted["command"]]
     main()
 
 
 def _serve() -> None:
-    for needed in ("postroom.cli.app", "postroom.worker", "psycopg", "psycopg_pool"):
+    for needed in ("postroom.cli.app", "postroom.worker", "postroom.brokered", "psycopg", "psycopg_pool"):
         importlib.import_module(needed)  # once for all
     input_ended, children, waiting = False, set(), b""
     selector = selectors.DefaultSelector()

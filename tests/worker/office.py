@@ -163,14 +163,18 @@ class Office:
     ) -> WorkerProcess:
         """`postroom worker` as a process of its own; `POSTROOM_FAILPOINT="dot:3"` and the like as keywords."""
         settings = self.environment(options=options, lease=lease, journals=journals)
-        worker = self._nursery.start(
-            list(arguments),
-            environment=settings | environment,
+        return self.start("worker", *arguments, environment=settings | environment)
+
+    def start(self, *command: str, environment: dict[str, str]) -> WorkerProcess:
+        """Any `postroom` command as a process of its own."""
+        process = self._nursery.start(
+            list(command),
+            environment=environment,
             folder=self._folder,
             log=self._folder / f"worker-{len(self._processes)}.log",
         )
-        self._processes.append(worker)
-        return worker
+        self._processes.append(process)
+        return process
 
     def environment(self, *, options: str = LIMITS, lease: str = "30s", journals: Path | None = None) -> dict[str, str]:
         """The settings of a worker of this office."""
@@ -190,6 +194,10 @@ class Office:
         """Start workers and let them work until nothing is left to do."""
         running = [self.start_worker(lease=lease, **settings) for _ in range(workers)]
         wait_until(lambda: not self.unfinished(), patience=patience)
+        self.dismiss(running)
+
+    def dismiss(self, running: Iterable[WorkerProcess]) -> None:
+        """Have processes stop in good order."""
         for process in running:
             process.terminate()
         for process in running:

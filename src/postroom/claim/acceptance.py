@@ -9,7 +9,8 @@ from __future__ import annotations
 from json.encoder import encode_basestring as quoted
 
 from postroom.claim.parcel import Parcel
-from postroom.send.contract import Phase, Reply, Report
+from postroom.send.contract import Reply, Report
+from postroom.settle.classify import accepted_by_all
 from postroom.settle.wording import without_addresses
 from postroom.store.contract import Settlement
 from postroom.vocabulary import Status
@@ -18,10 +19,9 @@ from postroom.vocabulary import Status
 def accepted(parcel: Parcel, report: Report) -> Settlement | None:
     """What is to be recorded, and written down already; None where there is more to say, and `settle` must say it."""
     reply, claimed = report.reply, parcel.claimed
-    if reply is None or not _taken_by_all(parcel, report, reply):
+    if reply is None or len(report.recipients) != len(parcel.recipients) or not accepted_by_all(report):
         return None
-    # An email that was ever in doubt has a story to tell, and an inline attempt is not counted.
-    if claimed.doubts or parcel.inline:
+    if claimed.doubts or parcel.inline:  # what was ever in doubt has a story to tell; what is inline is not counted
         return None
     (id, token), attempts, takeovers = parcel.claim, claimed.attempts + 1, claimed.takeovers
     detail = _detail(report, reply, attempts)
@@ -41,19 +41,10 @@ def accepted(parcel: Parcel, report: Report) -> Settlement | None:
     return settlement
 
 
-def _taken_by_all(parcel: Parcel, report: Report, reply: Reply) -> bool:
-    if reply.phase is not Phase.DOT or not 200 <= reply.code < 300 or len(report.recipients) != len(parcel.recipients):
-        return False
-    for said in report.recipients:  # a loop, because a generator for one recipient costs more than all of this
-        if said is None or not 200 <= said.code < 300:
-            return False
-    return True
-
-
 def _detail(report: Report, reply: Reply, attempts: int) -> str:
     """The entry of the history, as JSON."""
     many = f'"recipients":{{"accepted":{len(report.recipients)}}},' if len(report.recipients) > 1 else ""
-    spent = ",".join([f'"{phase}":{round(spent, 1)}' for phase, spent in report.milliseconds.items()])
+    spent = ",".join([f'"{phase}":{spent:.1f}' for phase, spent in report.milliseconds.items()])
     times = f'"milliseconds":{{{spent}}},' if spent else ""
     enhanced = f'"enhanced":{quoted(reply.enhanced)},' if reply.enhanced else ""
     text = quoted(without_addresses(reply.text))

@@ -7,10 +7,10 @@ of `postroom sender` asks it for what messages in a broker name. Both claim unde
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
 from postroom.claim.buffer import Buffer
 from postroom.claim.holdings import Holdings
@@ -19,6 +19,9 @@ from postroom.claim.minder import TransportMinder
 from postroom.claim.wakeup import WakeUp
 from postroom.send.smtp.pool import SmtpTransport
 from postroom.store.open import AsyncDatabase
+
+CALL_AGAIN = 1.0
+"""Seconds until a task that was called off and has not ended is told again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,3 +75,16 @@ async def first_of(*waits: Awaitable[object], seconds: float | None = None) -> N
     finally:
         for task in tasks:
             task.cancel()
+
+
+async def call_off(tasks: Collection[asyncio.Task[Any]]) -> None:
+    """Cancel tasks, and wait until they have ended.
+
+    Told again now and then: up to Python 3.11 `asyncio.wait_for`, which the connection pool waits with, loses a
+    cancellation that comes in the same moment as what it waits for.
+    """
+    running = set(tasks)
+    while running:
+        for task in running:
+            task.cancel()
+        _, running = await asyncio.wait(running, timeout=CALL_AGAIN)

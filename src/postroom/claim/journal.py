@@ -138,7 +138,7 @@ class Journal:
     def note_reply(self, settlement: Settlement) -> None:
         """What became of it."""
         with suppress(JournalFailed):  # the database will hear of it; only a crash before that is in doubt
-            self._write(_REPLY, _encode(settlement.as_row()).encode())
+            self._write(_REPLY, (settlement.written or _encode(settlement.as_row())).encode())
             self._keep(settlement.claim)
 
     def forget(self, claim: Claim) -> None:

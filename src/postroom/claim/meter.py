@@ -24,6 +24,9 @@ class Meter:
     def attempted(self, outcome: Outcome, report: Report) -> None:
         """An email was attempted, and this came of it."""
 
+    def sent(self, report: Report) -> None:
+        """An email was attempted, and the server took it for everybody."""
+
     def settled(self, emails: int, seconds: float) -> None:
         """What came of so many emails was committed; the database took so long."""
 

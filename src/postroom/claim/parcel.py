@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
-from postroom.compose import Letter
+from postroom.compose.outgoing import outgoing
 from postroom.send.contract import Envelope, Report
 from postroom.settle.attempt import Attempted, Outcome, RecipientState, RecipientStatus
 from postroom.settle.policy import RetryPolicy
@@ -38,7 +38,7 @@ class Parcel:
 
 def pack(claimed: Claimed, *, deadline: float = 0.0, inline: bool = False) -> Parcel:
     """Make an email ready. Raises whatever composing raises, or judging would: such an email is `invalid`."""
-    letter = Letter.thaw(
+    letter = outgoing(
         subject=claimed.subject,
         message_id=claimed.message_id,
         envelope=claimed.envelope,
@@ -49,9 +49,9 @@ def pack(claimed: Claimed, *, deadline: float = 0.0, inline: bool = False) -> Pa
     _policy(claimed.policy, claimed.max_attempts)
     recipients = letter.recipients
     envelope = Envelope(
-        sender=letter.sender_address,
+        sender=letter.sender,
         recipients=recipients if claimed.outcomes is None else _open(recipient_states(claimed, recipients)),
-        message=letter.as_bytes(),
+        message=letter.message,
         smtputf8=letter.needs_smtputf8,
         id=claimed.id,
     )

@@ -6,12 +6,15 @@ words of the server are not repeated: they are in the email's history, and may q
 
 from __future__ import annotations
 
+import json
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from postroom.logs import logger
 from postroom.send.contract import Report
 from postroom.settle.attempt import Outcome
+from postroom.store.contract import Settlement
 from postroom.vocabulary import EmailId, Status
 
 _SAID = ("phase", "code", "enhanced", "fault", "dead_reason", "inline", "counted", "possible_second_copy")
@@ -20,22 +23,29 @@ _SAID = ("phase", "code", "enhanced", "fault", "dead_reason", "inline", "counted
 _standard = logging.getLogger("postroom")
 
 
+def tell_sent(settled: Settlement, report: Report) -> None:
+    """Log an attempt that the server accepted for everybody."""
+    if _standard.isEnabledFor(logging.DEBUG):
+        event = json.loads(settled.detail)
+        logger.debug("email sent", **_facts(settled.claim.id, settled.attempts, settled.status, event, report))
+
+
 def tell_attempt(id: EmailId, outcome: Outcome, report: Report) -> None:
     """Log one attempt. When nobody listens, an email that was sent costs one question."""
     if outcome.status is Status.SENT:
         if _standard.isEnabledFor(logging.DEBUG):
-            logger.debug("email sent", **_facts(id, outcome, report))
+            logger.debug("email sent", **_facts(id, outcome.attempts, outcome.status, outcome.event, report))
     elif outcome.status in (Status.DEAD, Status.IN_DOUBT):
-        logger.warning("email attempt failed", **_facts(id, outcome, report))
+        logger.warning("email attempt failed", **_facts(id, outcome.attempts, outcome.status, outcome.event, report))
     else:
-        logger.info("email attempt failed", **_facts(id, outcome, report))
+        logger.info("email attempt failed", **_facts(id, outcome.attempts, outcome.status, outcome.event, report))
 
 
-def _facts(id: EmailId, outcome: Outcome, report: Report) -> dict[str, Any]:
+def _facts(id: EmailId, attempt: int, status: Status, event: Mapping[str, Any], report: Report) -> dict[str, Any]:
     return {
         "email_id": id,
-        "attempt": outcome.attempts,
-        "outcome": outcome.status.value,
+        "attempt": attempt,
+        "outcome": status.value,
         "milliseconds": round(sum(report.milliseconds.values()), 1),
-        **{name: outcome.event[name] for name in _SAID if name in outcome.event},
+        **{name: event[name] for name in _SAID if name in event},
     }

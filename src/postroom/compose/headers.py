@@ -12,6 +12,7 @@ from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
+from math import floor
 from urllib.parse import quote
 
 from postroom.compose.address import Address, quoted
@@ -166,7 +167,13 @@ def fallback_name(filename: str) -> str:
 
 def date_value(moment: datetime) -> str:
     """RFC 5322's date and time, in UTC."""
-    moment = moment.astimezone(UTC)
+    return date_at(floor(moment.timestamp()))
+
+
+@lru_cache(maxsize=256)  # emails come in flocks
+def date_at(seconds: int) -> str:
+    """The same, of a time in whole seconds since 1970."""
+    moment = datetime.fromtimestamp(seconds, UTC)
     day, month = _DAYS[moment.weekday()], _MONTHS[moment.month - 1]
     clock = f"{moment.hour:02}:{moment.minute:02}:{moment.second:02}"
     return f"{day}, {moment.day} {month} {moment.year:04} {clock} +0000"

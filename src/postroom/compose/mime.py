@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from postroom.compose.headers import (
     address_header,
     custom_header,
+    date_at,
     date_value,
     disposition_header,
     fallback_name,
@@ -30,6 +31,7 @@ from postroom.compose.headers import (
 from postroom.compose.transfer import encode_base64, encode_text
 
 if TYPE_CHECKING:
+    from postroom.compose.address import Address
     from postroom.compose.attachment import Attachment
     from postroom.compose.frozen import CalendarObject
     from postroom.compose.letter import Letter
@@ -46,6 +48,20 @@ def write_message(letter: Letter) -> bytes:
     """Every octet between DATA and the final dot, before dots are stuffed. Bcc is not among them."""
     content = _content(letter)
     head = f"{_headers(letter)}MIME-Version: 1.0\r\n{content.head}\r\n"
+    return head.encode() + content.body
+
+
+def write_note(
+    *, message_id: str, seconds: int, sender: Address, recipient: Address, subject: str, text: str, html: str
+) -> bytes:
+    """The same for a letter that is a text and its HTML, from one to another, with its date in seconds since 1970."""
+    parts = [_text("plain", text), _text("html", html)]
+    content = _joined("alternative", parts, _boundary(message_id, parts) + "a")
+    head = (
+        f"{address_header('From', (sender,))}\r\n{address_header('To', (recipient,))}\r\n"
+        f"{text_header('Subject', subject)}\r\nDate: {date_at(seconds)}\r\nMessage-ID: {message_id}\r\n"
+        f"MIME-Version: 1.0\r\n{content.head}\r\n"
+    )
     return head.encode() + content.body
 
 
@@ -73,6 +89,8 @@ def _content(letter: Letter) -> Part:
     alternatives = _alternatives(letter)
     boundary = _boundary(letter.message_id, alternatives)
     content = _joined("alternative", alternatives, boundary + "a")
+    if not letter.attachments and not letter.calendar:
+        return content
     images = [each for each in letter.attachments if _is_shown(each, letter)]
     if images:
         related = [content, *[_file(each, "inline") for each in images]]
@@ -97,9 +115,8 @@ def _alternatives(letter: Letter) -> list[Part]:
 
 def _text(subtype: str, text: str, parameters: str = "") -> Part:
     encoding, body = encode_text(text)
-    return Part(
-        f"Content-Type: text/{subtype}; charset=utf-8{parameters}\r\nContent-Transfer-Encoding: {encoding}\r\n", body
-    )
+    head = f"Content-Type: text/{subtype}; charset=utf-8{parameters}\r\nContent-Transfer-Encoding: {encoding}\r\n"
+    return Part(head, body)
 
 
 def _is_shown(attachment: Attachment, letter: Letter) -> bool:
@@ -159,7 +176,7 @@ def _boundary(message_id: str, texts: list[Part]) -> str:
         seed = sha256(message_id.encode()).hexdigest()[:32]
     stem = f"=_{seed}_"
     attempt = 0
-    while any(stem.encode() in part.body for part in texts):
+    while any([stem.encode() in part.body for part in texts]):  # noqa: C419  quicker than a generator, for two
         attempt += 1
         stem = f"=_{sha256(f'{attempt}{message_id}'.encode()).hexdigest()[:32]}_"
     return stem

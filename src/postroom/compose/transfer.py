@@ -37,7 +37,18 @@ def with_crlf(text: str) -> str:
 
 
 def _travels_bare(data: bytes) -> bool:
-    return max(map(len, data.split(b"\r\n"))) <= LONGEST_LINE and len(data.translate(None, _CONTROLS)) == len(data)
+    return _has_short_lines(data) and len(data.translate(None, _CONTROLS)) == len(data)
+
+
+def _has_short_lines(data: bytes) -> bool:
+    """Whether no line is longer than it may be: leaps from line end to line end, each leap as far as it may go."""
+    start, furthest = 0, LONGEST_LINE + 2
+    while len(data) - start > furthest:
+        end = data.rfind(b"\r\n", start, start + furthest)
+        if end < 0:
+            return False
+        start = end + 2
+    return True
 
 
 def encode_base64(data: bytes) -> bytes:

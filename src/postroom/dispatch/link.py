@@ -19,6 +19,7 @@ import aio_pika
 import aiormq
 from aio_pika.exceptions import CONNECTION_EXCEPTIONS, DeliveryError, PublishError
 
+from postroom.claim.feed import call_off
 from postroom.dispatch.meter import UNMETERED_DISPATCH, DispatchMeter, Fate
 from postroom.dispatch.topology import Broker, declare, depths
 from postroom.logs import logger
@@ -193,8 +194,7 @@ class Link:
         stopping.cancel()
         if opening.done():
             return opening.result()
-        opening.cancel()
-        await asyncio.wait([opening])
+        await call_off([opening])
         return None
 
     def _note_loss(self) -> None:

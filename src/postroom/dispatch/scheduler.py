@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 
-from postroom.claim.feed import first_of
+from postroom.claim.feed import call_off, first_of
 from postroom.claim.journal import worker_name
 from postroom.claim.wakeup import wake_up_for
 from postroom.dispatch.announcer import announce
@@ -101,9 +101,7 @@ class Scheduler:
                     with suppress(BrokerAway):  # the link says so, and tries again
                         await self._rounds(session)
         finally:
-            for duty in duties:
-                duty.cancel()
-            await asyncio.gather(*duties, return_exceptions=True)
+            await call_off(duties)
             await self._farewell()
         for duty in duties:
             if not duty.cancelled() and (failure := duty.exception()) is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -64,8 +65,8 @@ def settle(settlements: Sequence[Settlement], *, keep_sent: bool = True) -> Plan
     Without `keep_sent`, an email that was sent is removed in the same transaction; its key stays.
     """
     in_order = sorted(settlements, key=lambda settlement: settlement.claim.id)  # see `names`
-    rows = yield ask("settle", outcomes=Documents([each.written or each.as_row() for each in in_order]))
-    settled = {EmailId(row[0]) for row in rows}
+    [[ids]] = yield ask("settle", outcomes=Documents([each.written or each.as_row() for each in in_order]))
+    settled = set[EmailId](json.loads(ids))
     if not keep_sent:
         sent = [s.claim.id for s in settlements if s.status is Status.SENT and s.claim.id in settled]
         yield from forget(sent, was=Status.SENT)

@@ -50,6 +50,10 @@ class Connection:
     def usable(self) -> bool:
         return self._wire.ended is None
 
+    def ready_for(self, envelope: Envelope) -> bool:
+        """Whether this envelope can be delivered here, in the running event loop: no other has been opened."""
+        return self._wire.ended is None and (self._ahead is None or self._ahead is envelope) and self.belongs_here()
+
     def belongs_here(self) -> bool:
         """Whether this connection was opened in the running event loop; in another it is of no use."""
         return self._loop is asyncio.get_running_loop()
@@ -124,13 +128,13 @@ class Connection:
             await self._reset()
             wire.write(opening, replies=owed, limit=self._limits.command)
         self._unfinished = True
-        welcome = self._hear_mail(attempt, await wire.reply(wanted=owed - 1))
+        welcome = self._hear_mail(attempt, wire.reply_at_hand() or await wire.reply(wanted=owed - 1))
         for left in range(owed - 2, 0, -1):
-            lines = await wire.reply(wanted=left)
+            lines = wire.reply_at_hand() or await wire.reply(wanted=left)
             if welcome and not self._hear_recipient(attempt, lines):
                 return False
         attempt.phase = Phase.DATA
-        lines = await wire.reply(limit=self._limits.data)
+        lines = wire.reply_at_hand() or await wire.reply(limit=self._limits.data)
         if welcome and attempt.accepted:
             return self._hear_data(attempt, lines)
         if code_of(lines) == 354:
@@ -206,7 +210,8 @@ class Connection:
         message, wire, limit = commands.stuffed(attempt.envelope.message), self._wire, self._limits.block
         if len(message) <= BLOCK:
             wire.write(message)
-            await wire.drained(limit)
+            if not wire.is_drained:
+                await wire.drained(limit)
         else:
             for start in range(0, len(message), BLOCK):
                 wire.write(message[start : start + BLOCK])

@@ -28,7 +28,9 @@ class Lane:
         self, envelope: Envelope, *, before_dot: BeforeDot | None = None, following: Envelope | None = None
     ) -> Report:
         """Attempt one envelope; for `following` and cancellation see `Connection.deliver`."""
-        connection = self._reusable(envelope)
+        connection = self._connection
+        if connection is None or not connection.ready_for(envelope):
+            connection = self._reusable(envelope)
         if connection is not None:
             report = await connection.deliver(
                 envelope, before_dot=before_dot, following=self._admitted(connection, following)
@@ -63,10 +65,7 @@ class Lane:
         connection = self._connection
         if connection is None:
             return None
-        if connection.usable and connection.belongs_here():
-            if connection.has_opened(envelope) or not connection.has_opened_any:
-                return connection
-        elif connection.has_opened(envelope) and connection.belongs_here():
+        if not connection.usable and connection.has_opened(envelope) and connection.belongs_here():
             return connection  # it may still hold replies, and will say how it ended
         self.close()
         return None

@@ -103,6 +103,13 @@ class Wire(asyncio.Protocol):
             self._deadline.set(limit)
         self._transport.write(data)
 
+    def reply_at_hand(self) -> Lines | None:
+        """The next reply, if it is there already, without an await; replies come in flocks."""
+        if not self._reader.ready:
+            return None
+        self._owed -= 1
+        return self._reader.ready.popleft()
+
     async def reply(self, *, wanted: int = 1, limit: float | None = None) -> Lines:
         """The next reply, within the limit given with its command or within `limit` from now.
 
@@ -130,9 +137,14 @@ class Wire(asyncio.Protocol):
         if self.ended is None:
             self._deadline.set(limit)
 
+    @property
+    def is_drained(self) -> bool:
+        """The kernel has every byte written so far."""
+        return not self._paused and not self._in_socket() and self.ended is None
+
     async def drained(self, limit: float) -> None:
         """Wait until the kernel has every byte written so far; raises `Ended` when that takes longer than `limit`."""
-        if not self._paused and not self._in_socket() and self.ended is None:
+        if self.is_drained:
             return
         self._deadline.set(limit)
         while self.ended is None and (self._paused or self._in_socket()):

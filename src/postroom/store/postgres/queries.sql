@@ -506,7 +506,7 @@ new_tallies AS (
     FROM settled
     GROUP BY status
 )
-SELECT id::text
+SELECT coalesce(json_agg(id), '[]')::text
 FROM settled;
 
 -- Lock emails for an act, in one order, so that acts wait for each other instead of deadlocking.

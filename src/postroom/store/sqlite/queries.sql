@@ -140,6 +140,10 @@ WHERE digest IN (SELECT value FROM json_each(:digests));
 -- What UPDATE … RETURNING cannot do here is join: the ids of a claim wait in a table of the connection's own.
 -- name: prepare_connection
 CREATE TEMP TABLE IF NOT EXISTS postroom_picked (id TEXT NOT NULL PRIMARY KEY, worker TEXT) WITHOUT ROWID;
+CREATE TEMP TABLE IF NOT EXISTS postroom_outcomes (
+    id TEXT, status TEXT, due_at INTEGER, attempts INTEGER, dead_reason TEXT, last_error TEXT, reply_code INTEGER,
+    reply TEXT, outcomes TEXT, doubts INTEGER, takeovers INTEGER, event TEXT, detail TEXT
+);
 
 -- fragment: waiting
 status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
@@ -369,9 +373,18 @@ SELECT
     EXISTS (SELECT 1 FROM postroom_emails WHERE {waiting} AND due_at <= :now),
     EXISTS (SELECT 1 FROM postroom_emails WHERE status = 'queued' AND status NOT IN ('sent', 'cancelled'));
 
--- Outcomes whose claim is still the newest; or whose email was taken over and put in doubt, was not claimed since, and
--- is now known to have been sent.
--- fragment: settled
+-- Record what came of attempts. The fence: only the holder of the newest claim settles; or of the one before it, whose
+-- email was taken over and put in doubt, was not claimed since, and is now known to have been sent.
+-- The outcomes are read once into columns. One row names the settled, for each row costs the reading thread its turn.
+-- name: settle
+DELETE FROM postroom_outcomes;
+INSERT INTO postroom_outcomes
+SELECT
+    e.id, json_extract(o.value, '$.status'), json_extract(o.value, '$.due_at'), json_extract(o.value, '$.attempts'),
+    json_extract(o.value, '$.dead_reason'), json_extract(o.value, '$.last_error'),
+    json_extract(o.value, '$.reply_code'), json_extract(o.value, '$.reply'), json_extract(o.value, '$.outcomes'),
+    json_extract(o.value, '$.doubts'), json_extract(o.value, '$.takeovers'), json_extract(o.value, '$.event'),
+    json_extract(o.value, '$.detail')
 FROM json_each(:outcomes) AS o
 JOIN postroom_emails e
     ON e.id = json_extract(o.value, '$.id')
@@ -381,57 +394,39 @@ JOIN postroom_emails e
             e.status = 'in_doubt' AND e.lease_token = json_extract(o.value, '$.token') + 1
             AND json_extract(o.value, '$.status') = 'sent'
         )
-    )
-
--- Record what came of attempts. The fence: only the holder of the newest claim settles.
--- name: settle
+    );
 INSERT INTO postroom_events (email_id, at, what, attempt, detail)
-SELECT
-    e.id, :now, json_extract(o.value, '$.event'), json_extract(o.value, '$.attempts'), json_extract(o.value, '$.detail')
-{settled}
-WHERE json_extract(o.value, '$.event') IS NOT NULL
-ORDER BY e.id;
+SELECT id, :now, event, attempts, detail
+FROM postroom_outcomes
+WHERE event IS NOT NULL
+ORDER BY id;
 INSERT INTO postroom_tallies (minute, name, change)
 SELECT
     :now / 60000000 * 60000000,
-    CASE json_extract(o.value, '$.status')
-        WHEN 'sent' THEN 'sent' WHEN 'dead' THEN 'died' WHEN 'in_doubt' THEN 'doubted' ELSE 'retried'
-    END AS name,
+    CASE status WHEN 'sent' THEN 'sent' WHEN 'dead' THEN 'died' WHEN 'in_doubt' THEN 'doubted' ELSE 'retried' END AS name,
     count(*)
-{settled}
+FROM postroom_outcomes
 GROUP BY name;
 UPDATE postroom_emails
-SET status = o.status,
-    due_at = o.due_at,
-    attempts = o.attempts,
-    dead_reason = o.dead_reason,
-    last_error = o.last_error,
-    reply_code = o.reply_code,
-    reply = o.reply,
-    outcomes = o.outcomes,
-    doubts = o.doubts,
-    takeovers = o.takeovers,
-    sent_at = CASE WHEN o.status = 'sent' THEN :now END,
-    finished_at = CASE WHEN o.status IN ('sent', 'dead') THEN :now END,
+SET status = postroom_outcomes.status,
+    due_at = postroom_outcomes.due_at,
+    attempts = postroom_outcomes.attempts,
+    dead_reason = postroom_outcomes.dead_reason,
+    last_error = postroom_outcomes.last_error,
+    reply_code = postroom_outcomes.reply_code,
+    reply = postroom_outcomes.reply,
+    outcomes = postroom_outcomes.outcomes,
+    doubts = postroom_outcomes.doubts,
+    takeovers = postroom_outcomes.takeovers,
+    sent_at = CASE WHEN postroom_outcomes.status = 'sent' THEN :now END,
+    finished_at = CASE WHEN postroom_outcomes.status IN ('sent', 'dead') THEN :now END,
     leased_until = NULL,
     worker = NULL,
     dot_noted_at = NULL
-FROM (
-    SELECT
-        json_extract(value, '$.id') AS id, json_extract(value, '$.token') AS token,
-        json_extract(value, '$.status') AS status, json_extract(value, '$.due_at') AS due_at,
-        json_extract(value, '$.attempts') AS attempts, json_extract(value, '$.dead_reason') AS dead_reason,
-        json_extract(value, '$.last_error') AS last_error, json_extract(value, '$.reply_code') AS reply_code,
-        json_extract(value, '$.reply') AS reply, json_extract(value, '$.outcomes') AS outcomes,
-        json_extract(value, '$.doubts') AS doubts, json_extract(value, '$.takeovers') AS takeovers
-    FROM json_each(:outcomes)
-) AS o
-WHERE postroom_emails.id = o.id
-    AND (
-        (postroom_emails.status = 'sending' AND postroom_emails.lease_token = o.token)
-        OR (postroom_emails.status = 'in_doubt' AND postroom_emails.lease_token = o.token + 1 AND o.status = 'sent')
-    )
-RETURNING id;
+FROM postroom_outcomes
+WHERE postroom_emails.id = postroom_outcomes.id;
+SELECT json_group_array(id)
+FROM postroom_outcomes;
 
 -- Look at emails before an act; the writer's transaction is the lock.
 -- name: lock

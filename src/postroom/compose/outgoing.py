@@ -1,0 +1,61 @@
+"""A stored letter as a server is given it: envelope and octets, by the shortest way there is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from postroom.compose.address import Address
+from postroom.compose.frozen import decode
+from postroom.compose.letter import Letter
+from postroom.compose.mime import write_note
+
+_OF_A_NOTE = frozenset({"date", "sender", "to"})
+
+
+class Outgoing(NamedTuple):
+    """What the server is told, and what it is given."""
+
+    sender: str
+    """The reverse path."""
+    recipients: tuple[str, ...]
+    message: bytes
+    needs_smtputf8: bool
+
+
+def outgoing(
+    *,
+    subject: str,
+    message_id: str,
+    envelope: str,
+    text: str | None,
+    html: str | None,
+    attachments: Mapping[str, bytes],
+) -> Outgoing:
+    """What `Letter.thaw` of the same gives: the same octets, for most emails without making a letter first."""
+    stored = decode(envelope)
+    if text and html and stored.keys() == _OF_A_NOTE:
+        sender, recipient = _only(stored["sender"]), _only(stored["to"])
+        if sender and recipient:
+            message = write_note(
+                message_id=message_id,
+                seconds=stored["date"] // 1_000_000,
+                sender=sender,
+                recipient=recipient,
+                subject=subject,
+                text=text,
+                html=html,
+            )
+            return Outgoing(sender.address, (recipient.address,), message, False)
+    letter = Letter.thaw(
+        subject=subject, message_id=message_id, envelope=envelope, text=text, html=html, attachments=attachments
+    )
+    return Outgoing(letter.sender_address, letter.recipients, letter.as_bytes(), letter.needs_smtputf8)
+
+
+def _only(stored: list[Any]) -> Address | None:
+    """The one address there is, provided that every server can carry it."""
+    if len(stored) != 1:
+        return None
+    only = Address("", stored[0]) if isinstance(stored[0], str) else Address(*stored[0])
+    return only if only.address.isascii() else None

@@ -113,7 +113,7 @@ class Model:
         return email if held else None
 
     def renew(self, claim: Claim, now: datetime, lease: timedelta) -> bool:
-        if email := self.owned(claim, Status.QUEUED, Status.SENDING):
+        if email := self.owned(claim):
             email.leased_until = now + lease
         return email is not None
 

@@ -24,6 +24,7 @@ from tests.store.journey import (
     in_doubt,
     named,
     release,
+    renew,
     reserve,
     retrying,
     sent,
@@ -204,6 +205,24 @@ def test_a_scheduler_that_comes_too_late_gives_nothing_back(outbox: Outbox, cloc
     assert outbox.get(id).status is Status.QUEUED
     assert outbox.get(id).last_queued_at is None
     assert other.claim.token > late.claim.token
+
+
+def test_the_lease_of_a_scheduler_is_never_lengthened(outbox: Outbox, clock: Clock) -> None:
+    """It says when an email whose message is lost is due again."""
+    [id] = enqueue(outbox)
+    [reserved] = reserve(outbox)
+    clock.advance(seconds=10)
+
+    assert renew(outbox, [reserved.claim]) == {}
+    assert outbox.get(id).leased_until == reserved.leased_until
+
+
+def test_what_is_being_sent_is_not_confirmed(outbox: Outbox) -> None:
+    [id] = enqueue(outbox)
+    [claimed] = claim(outbox)
+    confirm(outbox, claimed.claim)
+
+    assert outbox.get(id).last_queued_at is None
 
 
 def test_a_holder_of_messages_makes_their_emails_due_at_once(outbox: Outbox) -> None:

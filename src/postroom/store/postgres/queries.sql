@@ -252,7 +252,7 @@ mine AS MATERIALIZED (
     FROM json_to_recordset((:claims::text)::json) AS m (id uuid, token bigint)
 ),
 ours AS MATERIALIZED (
-    SELECT e.id
+    SELECT e.id, e.status
     FROM postroom.emails e
     JOIN mine ON mine.id = e.id
     WHERE e.id = ANY (ARRAY (SELECT id FROM mine)) AND e.lease_token = mine.token
@@ -266,7 +266,7 @@ ours AS MATERIALIZED (
 WITH {still_ours}
 UPDATE postroom.emails
 SET leased_until = {now} + make_interval(secs => :lease::float8)
-WHERE id = ANY (ARRAY (SELECT id FROM ours))
+WHERE id = ANY (ARRAY (SELECT id FROM ours WHERE status = 'sending'))
 RETURNING id::text, leased_until;
 
 -- Note that the final dot of these emails may be about to leave.
@@ -338,7 +338,7 @@ ORDER BY priority, due_at, reserved.id;
 WITH {still_ours}
 UPDATE postroom.emails
 SET last_queued_at = {now}
-WHERE id = ANY (ARRAY (SELECT id FROM ours))
+WHERE id = ANY (ARRAY (SELECT id FROM ours WHERE status = 'queued'))
 RETURNING id::text;
 
 -- Take the emails that messages name, if they are still queued for that very attempt. Locked in one order, and waited

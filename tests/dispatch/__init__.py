@@ -1,0 +1,1 @@
+"""Dispatch over RabbitMQ: scheduled, sent, troubled and killed, and judged by what the mail server received."""

@@ -9,11 +9,10 @@ from typing import Any
 
 from postroom.cli.checks import Finding, Level
 from postroom.errors import PostroomError, SchemaError
-from postroom.store.contract import moment
 from postroom.store.failures import missing_tables
 from postroom.store.migrate import applied_sql, migrations, pending
 from postroom.store.open import Database
-from postroom.store.plan import Plan, ask
+from postroom.store.overview import clock
 from postroom.store.postgres.database import PostgresDatabase
 from postroom.store.sqlite.database import SqliteDatabase
 
@@ -133,7 +132,7 @@ def _check_durability(database: PostgresDatabase) -> Finding:
 def _check_clock(database: Database, *, lease: timedelta) -> Finding:
     """Due times and leases go by the database's clock; ours may differ by much less than a lease."""
     before = datetime.now(UTC)
-    theirs = database.run(_clock(), writes=False)
+    theirs = database.run(clock(), writes=False)
     after = datetime.now(UTC)
     skew = max(before - theirs, theirs - after, timedelta(0))
     if skew < _SKEW:
@@ -144,10 +143,3 @@ def _check_clock(database: Database, *, lease: timedelta) -> Finding:
         detail=f"the database's clock is {skew.total_seconds():.1f} s from ours",
         remedy="let both machines take their time from NTP",
     )
-
-
-def _clock() -> Plan[datetime]:
-    [[now]] = yield ask("clock")
-    instant = moment(now)
-    assert instant is not None
-    return instant

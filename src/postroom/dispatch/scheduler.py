@@ -27,7 +27,7 @@ from postroom.dispatch.publisher import Publisher
 from postroom.dispatch.topology import Broker
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
-from postroom.store import dispatch, heartbeats, questions
+from postroom.store import dispatch, heartbeats, overview, questions
 from postroom.store.open import AsyncDatabase
 
 VERSION = version("postroom")
@@ -190,7 +190,7 @@ class Scheduler:
             await announce(self._database, self.link.session, self._meter)
 
     async def _heartbeat(self) -> None:
-        self._clock_offset = await self._database.run(questions.clock(), writes=False) - datetime.now(UTC)
+        self._clock_offset = await self._database.run(overview.clock(), writes=False) - datetime.now(UTC)
         now, (since, before) = time.monotonic(), self._beaten
         self._beaten = now, self._publisher.published
         if self.link.session is not None and self.link.connected:

@@ -9,7 +9,7 @@ from typing import Any
 
 from postroom.compose.frozen import recipients_in
 from postroom.errors import EmailNotFound
-from postroom.store.contract import Conservation, Filter, HistoryEntry, Page, Recipient, StoredEmail, instant, moment
+from postroom.store.contract import Conservation, Filter, HistoryEntry, Page, Recipient, StoredEmail, moment
 from postroom.store.ids import FIRST, LAST, first_id_at
 from postroom.store.order import recipient_term, tags_in
 from postroom.store.plan import Plan, Row, Rows, Statement, ask
@@ -99,12 +99,6 @@ def due() -> Plan[int]:
     """How many emails are due."""
     [[count]] = yield ask("due")
     return int(count)
-
-
-def clock() -> Plan[datetime]:
-    """The time that due times are compared with."""
-    [[now]] = yield ask("clock")
-    return instant(now)
 
 
 def next_due() -> Plan[datetime | None]:

@@ -14,6 +14,8 @@ from playwright.sync_api import Page, expect
 
 from postroom.demo.house import KEEPER, PASSWORD
 
+CODE = re.compile(r"\b\d{6}\b")
+
 
 @contextmanager
 def demo(folder: Path) -> Iterator[tuple[str, str, list[str]]]:
@@ -66,7 +68,8 @@ def _code_on_the_page(page: Page, inbox: str) -> str:
     reading.goto(f"{inbox}?q={KEEPER}")
     reading.locator("a.letter").first.click()
     reading.get_by_role("link", name="Text").click()
-    code = re.search(r"\b\d{6}\b", reading.locator("main").inner_text())
+    expect(reading.locator("main")).to_contain_text(CODE)
+    code = CODE.search(reading.locator("main").inner_text())
     assert code is not None
     reading.close()
     return code[0]

@@ -18,6 +18,13 @@ DEAD = f"{QUEUE}?status=dead"
 IMPATIENT = RetryPolicy(name="impatient", steps=["1s"], max_attempts=50)
 
 
+def press(page: Page, *keys: str) -> None:
+    """One after the other, once our script listens: it shows the help button when it starts."""
+    expect(page.locator("[data-help]")).to_be_visible()
+    for key in keys:
+        page.keyboard.press(key)
+
+
 def test_signing_in_takes_the_password_and_the_code_that_was_mailed(browser: Browser, tmp_path: Path) -> None:
     """(C4) The product uses itself: the code comes through the outbox and the worker."""
     context = browser.new_context()
@@ -33,6 +40,7 @@ def test_signing_in_takes_the_password_and_the_code_that_was_mailed(browser: Bro
         page.goto(house.address(DEAD))
         expect(page.get_by_text("Nothing has failed")).to_be_visible()
         page.get_by_role("button", name="Sign out").click()
+        expect(page).to_have_url(re.compile("/admin/sign-in"))
         page.goto(house.address("/admin"))
         expect(page).to_have_url(re.compile("/admin/sign-in"))
     context.close()
@@ -161,8 +169,7 @@ def test_an_admin_reads_in_the_audit_log_who_paused_a_transport(house: House, pa
     page.goto(house.address("/admin"))
     page.locator("#transports li").filter(has_text="smtp.example.org:587").get_by_role("button", name="Pause").click()
     expect(page.get_by_text("The transport is paused.")).to_be_visible()
-    page.keyboard.press("g")
-    page.keyboard.press("a")
+    press(page, "g", "a")
     line = page.locator("table.audit tbody tr").filter(has_text="transport_pause")
 
     expect(line).to_contain_text("developer")
@@ -186,25 +193,24 @@ def test_live_updates_disturb_neither_selection_nor_typing(house: House, page: P
 def test_the_desk_can_be_worked_by_keyboard(house: House, page: Page) -> None:
     house.refuse("ada@example.org", "grace@example.org")
     page.goto(house.address(DEAD))
-    page.keyboard.press("?")
+    press(page, "?")
     expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
-    page.keyboard.press("Escape")
+    press(page, "Escape")
     expect(page.get_by_role("dialog", name="Keyboard")).to_be_hidden()
-    page.keyboard.press("/")
+    press(page, "/")
     expect(page.get_by_label("Search", exact=True)).to_be_focused()
     page.keyboard.type("for ada")
-    with page.expect_navigation():  # until loaded: our script listens from then on
-        page.keyboard.press("Enter")
+    with page.expect_navigation():
+        press(page, "Enter")
     expect(page.locator("tr[data-email]")).to_have_count(1)
-    page.keyboard.press("j")
+    press(page, "j")
     expect(page.get_by_role("link", name="For ada@example.org")).to_be_focused()
-    page.keyboard.press("x")
+    press(page, "x")
     expect(page.locator("#selected")).to_have_text("1 selected")
     with page.expect_navigation():
-        page.keyboard.press("r")
+        press(page, "r")
     expect(page.get_by_text("1 email will be tried again now.")).to_be_visible()
-    page.keyboard.press("g")
-    page.keyboard.press("o")
+    press(page, "g", "o")
     expect(page).to_have_url(house.address("/admin"))
 
     assert [email.subject for email in house.outbox.list(status="dead").emails] == ["For grace@example.org"]

@@ -1,4 +1,4 @@
-"""A scheduler or a sender as the settings have them. Imports aio-pika, so only those who need a broker import this."""
+"""A scheduler or a sender as the settings have them. Imports pamqp, so only those who need a broker import this."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def test_a_url_of_another_kind_and_an_absent_library_are_failures(
     monkeypatch.setenv("POSTROOM_BROKER", "http://rabbit:15672/")
     of_another_kind = checks(postroom)["broker"]
     monkeypatch.setitem(sys.modules, "postroom.brokered", None)
-    monkeypatch.setitem(sys.modules, "aio_pika", None)
+    monkeypatch.setitem(sys.modules, "pamqp", None)
     absent = checks(postroom)["broker"]
 
     assert (of_another_kind["level"], absent["level"]) == ("fail", "fail")

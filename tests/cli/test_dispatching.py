@@ -85,10 +85,10 @@ def test_a_broker_that_cannot_be_meant_is_told_in_one_line(
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_an_absent_aio_pika_is_told_with_the_command_that_installs_it(
+def test_an_absent_pamqp_is_told_with_the_command_that_installs_it(
     postroom: CommandLine, outbox: Outbox, monkeypatch: pytest.MonkeyPatch, service: str
 ) -> None:
-    monkeypatch.setitem(sys.modules, "aio_pika", None)
+    monkeypatch.setitem(sys.modules, "pamqp", None)
 
     answer = postroom(service, "--broker", "amqp://localhost:5672/")
 

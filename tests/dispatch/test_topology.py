@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.dispatch.link import broker_name
+from postroom.dispatch.amqp.address import broker_name
 from postroom.dispatch.topology import Broker
 from postroom.vocabulary import Priority
 

@@ -22,10 +22,11 @@ def check_broker(settings: Settings) -> Iterator[Finding]:
     if settings.broker is None:
         return
     try:
-        # Imported here, for they need aio-pika.
+        # Imported here, for they need pamqp.
         from postroom.brokered import broker_of
+        from postroom.dispatch.amqp.address import broker_name
         from postroom.dispatch.inspection import inspect
-        from postroom.dispatch.link import BrokerAway, broker_name
+        from postroom.dispatch.link import BrokerAway
     except ModuleNotFoundError as error:
         yield Finding(
             name="broker",

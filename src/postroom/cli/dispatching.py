@@ -89,14 +89,12 @@ def sender(
 
 
 def _settings(desk: Desk, broker: str | None) -> Settings:
-    """The settings in force, with a broker among them; and aio-pika at hand."""
+    """The settings in force, with a broker among them; and what speaks to it at hand."""
     keep_secret(broker)
     desk.prepare(quiet=LogLevel.INFO)
     try:
-        import aio_pika  # noqa: F401
+        import pamqp  # noqa: F401
     except ImportError as error:
-        raise ConfigurationError(
-            "RabbitMQ needs aio-pika: install it with `pip install 'postroom[rabbitmq]'`"
-        ) from error
+        raise ConfigurationError("RabbitMQ needs pamqp: install it with `pip install 'postroom[rabbitmq]'`") from error
     settings = desk.settings()
     return settings.model_copy(update={"broker": SecretStr(broker)}) if broker else settings

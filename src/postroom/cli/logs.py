@@ -19,11 +19,8 @@ from postroom.cli.secrets import masked, masked_value
 _LIBRARIES = {
     "psycopg.pool": logging.ERROR,
     "asyncio": logging.ERROR,
-    "aio_pika": logging.CRITICAL,
-    "aiormq": logging.CRITICAL,
 }
-"""They speak of retries that the command reports by itself when they matter; those of the broker also of each failure
-that they raise."""
+"""They speak of retries that the command reports by itself when they matter."""
 
 
 def write_logs(level: str) -> None:

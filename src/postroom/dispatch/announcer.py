@@ -7,7 +7,8 @@ under the same message id; none is forgotten, whoever declared it dead.
 from __future__ import annotations
 
 from postroom.claim.failpoint import reach
-from postroom.dispatch.link import Letter, Session
+from postroom.dispatch.amqp.wire import Letter
+from postroom.dispatch.link import Session
 from postroom.dispatch.message import obituary
 from postroom.dispatch.meter import DispatchMeter, Fate
 from postroom.logs import logger

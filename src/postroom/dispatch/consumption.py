@@ -9,8 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from aiormq import spec
-from aiormq.abc import DeliveredMessage
+from pamqp import commands
 
 from postroom.claim.failpoint import reach
 from postroom.claim.lanes import Shares
@@ -58,12 +57,12 @@ class Consumption:
         """Have messages delivered. The limit is for each queue, so that no lane uses up another's."""
         if self._tags:
             return
+        client = self.session.client
         try:
-            await self.session.channel.basic_qos(prefetch_count=self._prefetch)
+            await client.call(commands.Basic.Qos(prefetch_count=self._prefetch))
             for lane in Priority:
                 for queue in self.session.broker.queues(lane):
-                    answer = await self.session.channel.basic_consume(queue, partial(self._arrive, lane))
-                    self._tags.append(str(answer.consumer_tag))
+                    self._tags.append(await client.consume(queue, partial(self._arrive, lane, queue)))
         except FAILURES as error:
             self.session.lost(error)
             raise BrokerAway(self.session.reason) from None
@@ -73,20 +72,17 @@ class Consumption:
         tags, self._tags = self._tags, []
         for tag in tags:
             with suppress(*FAILURES):  # a broker that is gone delivers nothing either
-                await self.session.channel.basic_cancel(tag)
+                await self.session.client.cancel(tag)
 
-    async def _arrive(self, lane: Priority, message: DeliveredMessage) -> None:
-        assert isinstance(message.delivery, spec.Basic.Deliver)
-        tag = message.delivery.delivery_tag or 0
+    def _arrive(self, lane: Priority, queue: str, tag: int, body: bytes) -> None:
         self._acks.deliver(tag)
         try:
-            named = decode(message.body)
+            named = decode(body)
         except Poison as problem:
-            logger.error("message put aside", queue=message.delivery.routing_key, reason=str(problem))
+            logger.error("message put aside", queue=queue, reason=str(problem))
             self._meter.poison()
             self._acks.answered(tag)
-            with suppress(*FAILURES):  # then the broker delivers it again, and we put it aside again
-                await self.session.channel.basic_reject(tag, requeue=False)
+            self.session.client.reject(tag)
             return
         reach("received")
         self._waiting[lane].append(Delivery(tag, lane, named))
@@ -118,11 +114,11 @@ class Consumption:
         await asyncio.sleep(0)  # the rest of a settled group
         while (answer := self._acks.answer()) is not None and not self.session.closed.is_set():
             reach("before_ack")
-            with suppress(*FAILURES):  # then the broker delivers them again, and they are stale
-                if answer.up_to is not None:
-                    await self.session.channel.basic_ack(answer.up_to, multiple=True)
-                for tag in answer.single:
-                    await self.session.channel.basic_ack(tag)
+            client = self.session.client
+            if answer.up_to is not None:
+                client.acknowledge(answer.up_to, all_before=True)
+            for tag in answer.single:
+                client.acknowledge(tag)
             reach("acked")
 
     async def flushed(self) -> None:

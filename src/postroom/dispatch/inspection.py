@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
-from contextlib import suppress
 from dataclasses import dataclass
 
-import aio_pika
-from aio_pika.exceptions import ChannelNotFoundEntity, ChannelPreconditionFailed
-
+from postroom.dispatch.amqp.address import address
+from postroom.dispatch.amqp.client import NOT_FOUND, PRECONDITION_FAILED, Client, Refused, connect
 from postroom.dispatch.link import FAILURES, REACH, BrokerAway, in_words
-from postroom.dispatch.topology import Broker, lane_queues, queue_arguments
+from postroom.dispatch.topology import Broker, declare_queue, depth, lane_queues
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,17 +24,17 @@ class Inspection:
 
 async def inspect(broker: Broker) -> Inspection:
     """Connect, sign in and compare every queue with the settings; raises `BrokerAway` with the reason in words."""
-    connection: aio_pika.abc.AbstractConnection | None = None
+    client: Client | None = None
     try:
         async with asyncio.timeout(REACH):
-            connection = await aio_pika.connect(broker.url)
-            found = {queue: await _look(connection, broker, queue) for queue in (*lane_queues(broker), broker.dead)}
-    except (*FAILURES, ssl.SSLError, ValueError) as error:
+            client = await connect(address(broker.url))
+            found = {queue: await _look(client, broker, queue) for queue in (*lane_queues(broker), broker.dead)}
+            await client.close()
+    except (*FAILURES, ValueError) as error:
         raise BrokerAway(in_words(error)) from None
     finally:
-        if connection is not None:
-            with suppress(*FAILURES):
-                await connection.close()
+        if client is not None:
+            client.hang_up()
     return Inspection(
         right=tuple(queue for queue, state in found.items() if state is True),
         missing=tuple(queue for queue, state in found.items() if state is None),
@@ -45,19 +42,20 @@ async def inspect(broker: Broker) -> Inspection:
     )
 
 
-async def _look(connection: aio_pika.abc.AbstractConnection, broker: Broker, queue: str) -> bool | None:
+async def _look(client: Client, broker: Broker, queue: str) -> bool | None:
     """True when it is as we would declare it, False when it differs, None when it is not there.
 
-    Declaring what is there with the same arguments does nothing, with others it is refused. Either way the queue
-    stays as it is. A channel that was refused something is closed, so each queue is looked at over one of its own.
+    A channel that was refused something is closed, so each queue is looked at over one of its own.
     """
-    channel = await connection.channel()
+    await client.open_channel()
     try:
-        await channel.declare_queue(queue, passive=True)
-        await channel.declare_queue(queue, durable=True, arguments=queue_arguments(broker, queue))
-    except ChannelNotFoundEntity:
-        return None
-    except ChannelPreconditionFailed:
-        return False
-    await channel.close()
+        await depth(client, queue)
+        await declare_queue(client, broker, queue)
+    except Refused as error:
+        if error.code == NOT_FOUND:
+            return None
+        if error.code == PRECONDITION_FAILED:
+            return False
+        raise
+    await client.close_channel()
     return True

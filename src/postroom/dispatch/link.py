@@ -1,25 +1,21 @@
 """A connection to the broker: set up, used for a while, lost, and set up again.
 
-Everything that aio-pika raises stops here. A broker that cannot be reached is `BrokerAway`, with a reason in words; a
-message that was not confirmed is a `Fate`, because the email it names stays where it was.
+Everything that the client raises stops here. A broker that cannot be reached is `BrokerAway`, with a reason in words;
+a message that was not confirmed is a `Fate`, because the email it names stays where it was.
 """
 
 from __future__ import annotations
 
 import asyncio
 import errno
-import ssl
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from urllib.parse import urlsplit
-
-import aio_pika
-import aiormq
-from aio_pika.exceptions import CONNECTION_EXCEPTIONS, DeliveryError, PublishError
 
 from postroom.claim.feed import call_off
+from postroom.dispatch.amqp.address import address, broker_name
+from postroom.dispatch.amqp.client import PRECONDITION_FAILED, AmqpError, Client, NotSignedIn, Refused, connect
+from postroom.dispatch.amqp.wire import Letter
 from postroom.dispatch.meter import UNMETERED_DISPATCH, DispatchMeter, Fate
 from postroom.dispatch.topology import Broker, declare, depths
 from postroom.logs import logger
@@ -28,122 +24,74 @@ REACH = 10.0
 """Seconds to wait for a connection, and for its queues to be declared."""
 GOODBYE = 2.0
 """Seconds to wait for a broker that is left to say goodbye."""
-HEARTBEAT = 10
-"""Seconds between signs of life, so that a broker that vanished is missed soon."""
 FIRST_PAUSE, LAST_PAUSE = 0.5, 5.0
 
-FAILURES = (*CONNECTION_EXCEPTIONS, TimeoutError, asyncio.InvalidStateError)
-"""What aio-pika raises when a broker, a channel or a connection is not as it should be."""
+FAILURES = (AmqpError, OSError, TimeoutError)
+"""What is raised when a broker, a channel or a connection is not as it should be."""
 
 
 class BrokerAway(Exception):
     """The broker cannot be used just now; the text says why, without a password."""
 
 
-class QueueGone(Exception):
-    """Somebody deleted a queue that we consumed from."""
-
-    def __str__(self) -> str:
-        return "a queue was deleted"
-
-
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """A message to be published."""
-
-    queue: str
-    key: str
-    body: bytes
-
-
 class Session:
     """One connection with one channel, from set-up to loss."""
 
-    def __init__(self, broker: Broker, connection: aio_pika.abc.AbstractConnection, channel: aiormq.Channel) -> None:
+    def __init__(self, broker: Broker, client: Client) -> None:
         self.broker = broker
-        self.channel = channel
+        self.client = client
         self.closed = asyncio.Event()
         self.reason = ""
-        self._connection = connection
         self._confirm_limit = broker.confirm_limit.total_seconds()
+        client.lost = self.lost
 
-    def lost(self, error: BaseException | None) -> None:
+    def lost(self, error: Exception) -> None:
         """Called when the connection or its channel is gone."""
         self.reason = self.reason or in_words(error)
         self.closed.set()
 
     async def publish(self, letters: Sequence[Letter]) -> list[Fate]:
         """Publish messages, each to be kept on disk and confirmed; what became of each."""
-        return list(await asyncio.gather(*[self._publish(letter) for letter in letters]))
-
-    async def _publish(self, letter: Letter) -> Fate:
-        try:
-            await self.channel.basic_publish(
-                letter.body,
-                routing_key=letter.queue,
-                properties=aiormq.spec.Basic.Properties(
-                    delivery_mode=2, content_type="application/json", message_id=letter.key
-                ),
-                mandatory=True,
-                wait=False,  # for the confirmation, not for the socket: many may be under way
-                timeout=self._confirm_limit,
-            )
-        except PublishError:
-            return Fate.RETURNED
-        except DeliveryError:
-            return Fate.REFUSED
-        except FAILURES as error:
-            if self.channel.is_closed:
-                self.lost(error)
-            return Fate.UNCONFIRMED
-        return Fate.CONFIRMED
+        return await self.client.publish(letters, patience=self._confirm_limit)
 
     async def depths(self) -> dict[str, int]:
         """How many messages wait in each queue. Raises `BrokerAway` also when a queue is gone."""
         try:
             async with asyncio.timeout(REACH):
-                return await depths(self.channel, self.broker)
+                return await depths(self.client, self.broker)
         except FAILURES as error:
             self.lost(error)
             raise BrokerAway(self.reason) from None
 
     async def close(self) -> None:
         """Say goodbye; what was not acknowledged goes back to its queue."""
-        await _leave(self._connection)
+        await _leave(self.client)
         self.closed.set()
 
 
 async def open_session(broker: Broker) -> Session:
     """Connect and declare the topology, or raise `BrokerAway`."""
-    connection: aio_pika.abc.AbstractConnection | None = None
+    client: Client | None = None
     try:
         async with asyncio.timeout(REACH):
-            connection = await aio_pika.connect(_with_heartbeat(broker.url))
-            channel = connection.channel(publisher_confirms=True, on_return_raises=True)
-            await channel.initialize()
-            underlay = await channel.get_underlay_channel()
-            assert isinstance(underlay, aiormq.Channel)
-            session = Session(broker, connection, underlay)
-            connection.close_callbacks.add(lambda _, error: session.lost(error))
-            channel.close_callbacks.add(lambda _, error: session.lost(error))
-            # A queue that is deleted takes its consumers along, and nothing else tells: channel and connection stay.
-            # Set up anew, the session declares the queue and consumes from it again.
-            underlay.on_consumer_cancel_callbacks.add(lambda _: session.lost(QueueGone()))
-            await declare(underlay, broker)
+            client = await connect(address(broker.url))
+            session = Session(broker, client)
+            await client.open_channel()
+            await declare(client, broker)
             return session
-    except (*FAILURES, ssl.SSLError, ValueError) as error:
-        await _leave(connection)
+    except (*FAILURES, ValueError) as error:
+        await _leave(client)
         raise BrokerAway(in_words(error)) from None
     except asyncio.CancelledError:
-        await _leave(connection)
+        await _leave(client)
         raise
 
 
-async def _leave(connection: aio_pika.abc.AbstractConnection | None) -> None:
-    if connection is not None:
-        with suppress(*FAILURES):
+async def _leave(client: Client | None) -> None:
+    if client is not None:
+        with suppress(TimeoutError):
             async with asyncio.timeout(GOODBYE):
-                await connection.close()
+                await client.close()
 
 
 class Link:
@@ -218,31 +166,16 @@ class Link:
         return broker_name(self.broker.url)
 
 
-def broker_name(url: str) -> str:
-    """Where the broker is; no user, no password."""
-    parts = urlsplit(url)
-    return f"{parts.hostname or 'localhost'}:{parts.port or (5671 if parts.scheme == 'amqps' else 5672)}{parts.path}"
-
-
-def _with_heartbeat(url: str) -> str:
-    """As the URL has it, or ours."""
-    if "heartbeat=" in url:
-        return url
-    return f"{url}{'&' if urlsplit(url).query else '?'}heartbeat={HEARTBEAT}"
-
-
-def in_words(error: BaseException | None) -> str:
-    """What a library said, in one line without anybody's password."""
+def in_words(error: Exception) -> str:
+    """What went wrong, in one line without anybody's password."""
     match error:
-        case None:
-            return "the connection was closed"
         case TimeoutError():
             return "no answer in time"
-        case aio_pika.exceptions.ProbableAuthenticationError() | aio_pika.exceptions.AuthenticationError():
+        case NotSignedIn():
             return "the broker refuses our user or password"
-        case aio_pika.exceptions.ChannelPreconditionFailed():
+        case Refused(code=code) if code == PRECONDITION_FAILED:
             return f"{error}; a queue of that name exists with other arguments: delete it, or name another"
-        case OSError(errno=errno.ECONNREFUSED):  # aiormq makes another error of it, with the same number
+        case OSError(errno=errno.ECONNREFUSED):
             return "connection refused"
         case OSError(strerror=str(said)) if said:
             return said

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from postroom.claim.failpoint import reach
-from postroom.dispatch.link import Letter, Session
+from postroom.dispatch.amqp.wire import Letter
+from postroom.dispatch.link import Session
 from postroom.dispatch.message import encode, message_key
 from postroom.dispatch.meter import DispatchMeter, Fate
 from postroom.dispatch.topology import Broker

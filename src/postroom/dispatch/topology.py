@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from aiormq.abc import AbstractChannel
+from pamqp import commands
 
+from postroom.dispatch.amqp.client import Client
 from postroom.vocabulary import Priority
 
 
@@ -49,22 +50,30 @@ class Broker:
         return route if lane is Priority.NORMAL else f"{route}.{lane.label}"
 
 
-async def declare(channel: AbstractChannel, broker: Broker) -> None:
+async def declare(client: Client, broker: Broker) -> None:
     """Have everything there; does nothing where it is already."""
-    await channel.exchange_declare(broker.exchange, exchange_type="fanout", durable=True)
-    await channel.queue_declare(broker.dead, durable=True, arguments=queue_arguments(broker, broker.dead))
-    await channel.queue_bind(broker.dead, broker.exchange)
+    await client.call(commands.Exchange.Declare(exchange=broker.exchange, exchange_type="fanout", durable=True))
+    await declare_queue(client, broker, broker.dead)
+    await client.call(commands.Queue.Bind(queue=broker.dead, exchange=broker.exchange, routing_key=""))
     for queue in lane_queues(broker):
-        await channel.queue_declare(queue, durable=True, arguments=queue_arguments(broker, queue))
+        await declare_queue(client, broker, queue)
 
 
-async def depths(channel: AbstractChannel, broker: Broker) -> dict[str, int]:
+async def declare_queue(client: Client, broker: Broker, queue: str) -> None:
+    """Have a queue there. One that is there with other arguments is refused, and stays as it is."""
+    await client.call(commands.Queue.Declare(queue=queue, durable=True, arguments=queue_arguments(broker, queue)))
+
+
+async def depth(client: Client, queue: str) -> int:
+    """How many messages wait in a queue; refused where there is none of that name."""
+    answer = await client.call(commands.Queue.Declare(queue=queue, passive=True))
+    assert isinstance(answer, commands.Queue.DeclareOk)
+    return answer.message_count or 0
+
+
+async def depths(client: Client, broker: Broker) -> dict[str, int]:
     """How many messages wait in each queue, that of the dead among them."""
-    waiting: dict[str, int] = {}
-    for queue in (*lane_queues(broker), broker.dead):
-        answer = await channel.queue_declare(queue, passive=True)
-        waiting[queue] = answer.message_count or 0
-    return waiting
+    return {queue: await depth(client, queue) for queue in (*lane_queues(broker), broker.dead)}
 
 
 def lane_queues(broker: Broker) -> tuple[str, ...]:

@@ -1,0 +1,363 @@
+"""A connection to a broker, with one channel on it.
+
+Messages are published and acknowledged many at a time, each group in one write. What goes wrong is an `AmqpError`, or
+an `OSError` of the socket's; whoever made the client is told once when it, or its channel, is of no more use.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import platform
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from importlib.metadata import version
+
+from pamqp import commands
+from pamqp.base import Frame
+from pamqp.common import FieldTable
+
+from postroom.dispatch.amqp import wire
+from postroom.dispatch.amqp.address import Address
+from postroom.dispatch.amqp.wire import Confirmed, Delivered, Garbled, Letter, Reader, Returned, Said
+from postroom.dispatch.meter import Fate
+from postroom.logs import logger
+
+NO_REASON = "the broker closed the connection"
+ACCESS_REFUSED, NOT_FOUND, PRECONDITION_FAILED = 403, 404, 406
+
+Consumer = Callable[[int, bytes], None]
+"""Is given a message's tag and body; called in the event loop, so it must neither wait nor raise."""
+
+
+class AmqpError(Exception):
+    """The broker cannot be used as we wanted to."""
+
+
+class Refused(AmqpError):
+    """The broker closed the channel, or the connection, and said why."""
+
+    def __init__(self, code: int | None, text: str) -> None:
+        super().__init__(text or f"reply code {code}")
+        self.code = code
+
+
+class NotSignedIn(Refused):
+    """The broker knows no such user, or another password."""
+
+
+class QueueGone(AmqpError):
+    """Somebody deleted a queue that we consumed from."""
+
+    def __str__(self) -> str:
+        return "a queue was deleted"
+
+
+class _Batch:
+    """Messages that were published in one go."""
+
+    def __init__(self, letters: Sequence[Letter]) -> None:
+        self.letters = letters
+        self.fates: list[Fate | None] = [None] * len(letters)
+        self.open = len(letters)
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def settle(self, place: int, fate: Fate) -> None:
+        if self.fates[place] is None:  # else it came back before it was confirmed
+            self.fates[place] = fate
+        self.open -= 1
+        if not self.open:
+            self.end()
+
+    def end(self) -> None:
+        if not self.over.done():
+            self.over.set_result(None)
+
+
+class Client(asyncio.Protocol):
+    """One connection. Made by `connect`."""
+
+    def __init__(self, address: Address) -> None:
+        self.lost: Callable[[Exception], None] | None = None
+        """Called when the connection, or its channel, is of no more use."""
+        self._address = address
+        self._error: Exception | None = None
+        """Why the connection is of no more use, once it is not; and the same for the channel."""
+        self._channel_error: Exception | None = None
+        self._loop = asyncio.get_running_loop()
+        self._reader = Reader()
+        self._turn = asyncio.Lock()
+        self._answer: asyncio.Future[Frame] | None = None
+        self._consumers: dict[bytes, Consumer] = {}
+        self._consumed = 0
+        self._published = 0
+        self._open: dict[int, tuple[_Batch, int]] = {}
+        """Which batch, and where in it, a message belongs to that the broker has not answered for."""
+        self._room = asyncio.Event()
+        self._room.set()
+        self._heard = self._loop.time()
+        self._silent = True
+        self._beat: asyncio.TimerHandle | None = None
+        self._signed_in = False
+
+    # ---------------------------------------------------------------- asyncio's side
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._heard = self._loop.time()
+        try:
+            events = self._reader.feed(data)
+        except Garbled as error:
+            self._lose(AmqpError(f"the broker cannot be understood: {error}"))
+            return
+        for event in events:
+            match event:
+                case Delivered(consumer, tag, body):
+                    if (deliver := self._consumers.get(consumer)) is not None:
+                        deliver(tag, body)
+                case Confirmed():
+                    self._confirm(event)
+                case Returned(key):
+                    self._return(key)
+                case Said(channel, method):
+                    self._hear(channel, method)
+
+    def pause_writing(self) -> None:
+        self._room.clear()
+
+    def resume_writing(self) -> None:
+        self._room.set()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._lose(error or AmqpError(NO_REASON))
+
+    # ---------------------------------------------------------------- calls
+
+    async def sign_in(self) -> None:
+        """The first words of a connection, up to the point from which channels may be opened."""
+        here = self._address
+        start = await self._ask(b"AMQP\x00\x00\x09\x01")
+        if not isinstance(start, commands.Connection.Start):
+            raise AmqpError(f"the broker began with {start.name}")
+        answer = commands.Connection.StartOk(
+            client_properties=_about_us(),
+            mechanism="EXTERNAL" if here.by_certificate else "PLAIN",
+            response="" if here.by_certificate else f"\0{here.user}\0{here.password}",
+        )
+        tune = await self.call(answer, channel=0)
+        assert isinstance(tune, commands.Connection.Tune)
+        self._reader.largest = tune.frame_max or wire.LARGEST_FRAME
+        agreed = commands.Connection.TuneOk(tune.channel_max, self._reader.largest, here.heartbeat)
+        self._write(wire.say(agreed, 0))
+        await self.call(commands.Connection.Open(here.virtual_host), channel=0)
+        self._signed_in = True
+        if here.heartbeat:
+            self._beat = self._loop.call_later(here.heartbeat / 2, self._keep_alive)
+
+    async def open_channel(self) -> None:
+        """Needed once; and again after the broker refused something, for that closes the channel."""
+        self._channel_error = None
+        self._published = 0
+        await self.call(commands.Channel.Open())
+        await self.call(commands.Confirm.Select())
+
+    async def close_channel(self) -> None:
+        await self.call(commands.Channel.Close(reply_code=200, reply_text="", class_id=0, method_id=0))
+
+    async def call(self, method: Frame, *, channel: int = wire.CHANNEL) -> Frame:
+        """Say something that the broker answers. A call that is called off ends the connection: who knows what for
+        the next answer would be."""
+        answer = await self._ask(wire.say(method, channel))
+        if method.valid_responses and answer.name not in method.valid_responses:
+            raise AmqpError(f"the broker answered {method.name} with {answer.name}")
+        return answer
+
+    async def _ask(self, words: bytes) -> Frame:
+        async with self._turn:
+            if (error := self._error or self._channel_error) is not None:
+                raise error
+            self._answer = self._loop.create_future()
+            self._write(words)
+            try:
+                return await self._answer
+            except asyncio.CancelledError:
+                self._lose(AmqpError("a question was called off"))
+                raise
+            finally:
+                self._answer = None
+
+    async def close(self) -> None:
+        """Say goodbye and hang up. Nobody is told that the connection is lost."""
+        self.lost = None
+        self._channel_error = None
+        goodbye = commands.Connection.Close(reply_code=200, reply_text="", class_id=0, method_id=0)
+        try:
+            with suppress(AmqpError, OSError):
+                await self.call(goodbye, channel=0)
+        finally:
+            self.hang_up()
+
+    def hang_up(self) -> None:
+        """Leave without a word."""
+        self.lost = None
+        self._lose(AmqpError("we hung up"))
+
+    # ---------------------------------------------------------------- messages
+
+    async def publish(self, letters: Sequence[Letter], *, patience: float) -> list[Fate]:
+        """Publish messages, each to be kept on disk; what became of each by the end of our patience."""
+        batch = _Batch(letters)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience):
+                await self._room.wait()
+                if letters and self._error is None and self._channel_error is None:
+                    self._send(batch)
+                    await batch.over
+        return [fate or Fate.UNCONFIRMED for fate in batch.fates]
+
+    def _send(self, batch: _Batch) -> None:
+        for place in range(len(batch.letters)):
+            self._published += 1
+            self._open[self._published] = batch, place
+        self._write(b"".join([wire.publish(letter, largest=self._reader.largest) for letter in batch.letters]))
+
+    async def consume(self, queue: str, consumer: Consumer) -> str:
+        """Have a queue's messages delivered; the name to cancel that by."""
+        self._consumed += 1
+        name = f"postroom-{self._consumed}"
+        self._consumers[name.encode()] = consumer
+        await self.call(commands.Basic.Consume(queue=queue, consumer_tag=name))
+        return name
+
+    async def cancel(self, name: str) -> None:
+        """Have no more delivered; what was on its way comes before this returns."""
+        await self.call(commands.Basic.Cancel(consumer_tag=name))
+        self._consumers.pop(name.encode(), None)
+
+    def acknowledge(self, tag: int, *, all_before: bool = False) -> None:
+        self._write(wire.acknowledge(tag, all_before=all_before))
+
+    def reject(self, tag: int) -> None:
+        """Have a message put aside."""
+        self._write(wire.say(commands.Basic.Reject(delivery_tag=tag, requeue=False)))
+
+    def _confirm(self, event: Confirmed) -> None:
+        number, all_before, taken = event
+        fate = Fate.CONFIRMED if taken else Fate.REFUSED
+        for each in range(next(iter(self._open), number), number + 1) if all_before else (number,):
+            if (found := self._open.pop(each, None)) is not None:
+                batch, place = found
+                batch.settle(place, fate)
+
+    def _return(self, key: str) -> None:
+        """Its confirmation follows; in the meantime it is known that nobody takes it."""
+        for batch, place in self._open.values():
+            if batch.letters[place].key == key:
+                batch.fates[place] = Fate.RETURNED
+
+    # ---------------------------------------------------------------- what the broker says by itself, and answers
+
+    def _hear(self, channel: int, method: Frame) -> None:
+        match method:
+            case commands.Connection.Close():
+                self._write(wire.say(commands.Connection.CloseOk(), 0))
+                known = self._signed_in or method.reply_code != ACCESS_REFUSED
+                self._lose((Refused if known else NotSignedIn)(method.reply_code, method.reply_text))
+            case commands.Channel.Close():
+                self._write(wire.say(commands.Channel.CloseOk(), channel))
+                self._close_channel(Refused(method.reply_code, method.reply_text))
+            case commands.Basic.Cancel():
+                # A queue that is deleted takes its consumers along, and nothing else tells: the channel stays.
+                self._close_channel(QueueGone())
+            case commands.Connection.Blocked():
+                logger.warning("the broker takes no messages for now", reason=method.reason)
+            case commands.Connection.Unblocked():
+                logger.info("the broker takes messages again")
+            case _ if self._answer is not None and not self._answer.done():
+                self._answer.set_result(method)
+
+    def _close_channel(self, error: Exception) -> None:
+        """Whoever waits for an answer gets none."""
+        self._channel_error = error
+        self._consumers.clear()
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_exception(error)
+        unanswered, self._open = self._open, {}
+        for batch, _ in unanswered.values():
+            batch.end()
+        if self.lost is not None:
+            self.lost(error)
+
+    def _lose(self, error: Exception) -> None:
+        """The connection is of no more use."""
+        if self._error is not None:
+            return
+        self._error = error
+        if self._beat is not None:
+            self._beat.cancel()
+        self._room.set()
+        self._transport.abort()
+        self._close_channel(error)
+
+    def _keep_alive(self) -> None:
+        """Say something if we have not lately, and miss a broker that says nothing."""
+        interval = self._address.heartbeat
+        quiet = self._loop.time() - self._heard
+        if quiet > 2 * interval:
+            self._lose(AmqpError(f"no sign of life from the broker for {quiet:.0f} s"))
+            return
+        if self._silent:
+            self._write(wire.HEARTBEAT)
+        self._silent = True
+        self._beat = self._loop.call_later(interval / 2, self._keep_alive)
+
+    def _write(self, words: bytes) -> None:
+        self._silent = False
+        self._transport.write(words)
+
+
+async def connect(address: Address) -> Client:
+    """A connection that has signed in, without a channel yet."""
+    loop = asyncio.get_running_loop()
+    server_name = address.host if address.tls else None
+    try:
+        _, client = await loop.create_connection(
+            lambda: Client(address), address.host, address.port, ssl=address.tls, server_hostname=server_name
+        )
+    except OSError as error:
+        raise _plain(error) from error
+    try:
+        await client.sign_in()
+    except BaseException:
+        client.hang_up()
+        raise
+    return client
+
+
+def _plain(error: OSError) -> OSError:
+    """Where all of a name's addresses fail alike, asyncio makes one error of them, without a number."""
+    numbers = set(re.findall(r"\[Errno (\d+)\]", str(error)))
+    if error.errno is not None or len(numbers) != 1:
+        return error
+    number = int(numbers.pop())
+    return OSError(number, os.strerror(number))
+
+
+def _about_us() -> FieldTable:
+    return {
+        "product": "Postroom",
+        "version": version("postroom"),
+        "platform": f"Python {platform.python_version()}",
+        "connection_name": f"postroom on {platform.node()}",
+        "capabilities": {
+            "authentication_failure_close": True,
+            "basic.nack": True,
+            "connection.blocked": True,
+            "consumer_cancel_notify": True,
+            "publisher_confirms": True,
+        },
+    }

@@ -38,7 +38,7 @@ def _bars(judgements: list[Judgement]) -> Table:
         table.add_column(heading, justify="right" if heading in ("value", "ratio", "bar") else "left")
     for each in judgements:
         table.add_row(
-            each.bar.what, number(each.value), each.unit, beside(each), ratio(each), bar(each),
+            each.bar.what, number(each.value), chosen(each), beside(each), ratio(each), bar(each),
             f"[{'green' if each.met else 'red'}]{each.verdict}[/]",
         )  # fmt: skip
     return table
@@ -59,6 +59,12 @@ def number(value: float) -> str:
 
 def spread(series: Series) -> str:
     return f"{number(min(series.values.values()))} – {number(max(series.values.values()))}"
+
+
+def chosen(judgement: Judgement) -> str:
+    """The unit; and how many processes, where the faster of two readings counts."""
+    several = not isinstance(judgement.bar.ours, str)
+    return f"{judgement.unit},{judgement.ours.rpartition(',')[2]}" if several else judgement.unit
 
 
 def beside(judgement: Judgement) -> str:
@@ -122,7 +128,7 @@ def publish(page: Path, results: Results, judgements: list[Judgement]) -> None:
 
 def _markdown_bars(judgements: list[Judgement]) -> list[str]:
     rows = [
-        f"| {each.bar.what} | {number(each.value)} {each.unit} | {beside(each)} | {ratio(each)} | {bar(each)} "
+        f"| {each.bar.what} | {number(each.value)} {chosen(each)} | {beside(each)} | {ratio(each)} | {bar(each)} "
         f"| {each.verdict} |"
         for each in judgements
     ]

@@ -11,6 +11,7 @@ from bench.world import World
 POSTGRES = "drain, Postroom, PostgreSQL, one process"
 POSTGRES_TWO = "drain, Postroom, PostgreSQL, two processes"
 SQLITE = "drain, Postroom, SQLite, one process"
+SQLITE_TWO = "drain, Postroom, SQLite, two processes"
 CEILING = "the ceiling: the same SMTP client, ready-made bytes, batched bookkeeping"
 BARE_CEILING = "the bare ceiling: a sketch of a client in place of ours"
 
@@ -21,6 +22,7 @@ def contestants(world: World) -> list[Contestant]:
         PostroomQueue(world, name=POSTGRES),
         PostroomQueue(world, name=POSTGRES_TWO, processes=2),
         PostroomQueue(world, name=SQLITE, sqlite=True),
+        PostroomQueue(world, name=SQLITE_TWO, sqlite=True, processes=2),
         CeilingQueue(world, name=BARE_CEILING, client="bare"),
     ]
     return [_contestant(world, queue) for queue in queues]

@@ -18,6 +18,8 @@ def queues(world: World) -> list[tuple[Queue, float]]:
         (PgQueuerQueue(world, processes=1), 0.5),
         (PgQueuerQueue(world, processes=2), 0.5),
         (NodeQueue(world, title="pg-boss and nodemailer", script="pgboss", processes=1), 0.5),
+        (NodeQueue(world, title="pg-boss and nodemailer", script="pgboss", processes=2), 0.5),
+        (NodeQueue(world, title="Graphile Worker and nodemailer", script="graphile", processes=1), 0.4),
         (NodeQueue(world, title="Graphile Worker and nodemailer", script="graphile", processes=2), 0.4),
         (CeleryQueue(world), 0.25),
         (PostOfficeQueue(world), 0.2),

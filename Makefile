@@ -17,6 +17,7 @@ demo: .venv/installed ## everything in one process on SQLite: outage and recover
 
 test: .venv/installed-dev ## run all tests, on SQLite, a private PostgreSQL and RabbitMQ (ARGS="-k lease" for some)
 	scripts/set-up postgres
+	scripts/set-up pgbouncer
 	scripts/set-up rabbitmq
 	scripts/set-up chromium
 	$(VENV)/python -m tests.servers.postgres --run -- \

@@ -83,7 +83,7 @@ class PostgresCluster:
 
     def _initialise(self, *, durable: bool) -> None:
         if os.geteuid() == 0:
-            os.chown(self.directory, *_owner())
+            os.chown(self.directory, *owner())
         # Not --no-locale: under collation C an index serves LIKE, which hides what most installations do not have.
         self._run(
             "initdb", "-D", self.directory / "data", "-U", USER, "--auth=trust", "--no-sync", "-E", "UTF8",
@@ -100,7 +100,7 @@ class PostgresCluster:
 
     def _run(self, program: str, *arguments: str | Path) -> None:
         """Run one of PostgreSQL's programs, as somebody else when we are root, which PostgreSQL refuses to be."""
-        user, group = _owner() if os.geteuid() == 0 else (None, None)
+        user, group = owner() if os.geteuid() == 0 else (None, None)
         with tempfile.TemporaryFile("w+") as output:
             # A file, not a pipe: the server inherits it from pg_ctl, and a pipe would stay open as long as it runs.
             finished = subprocess.run(
@@ -145,7 +145,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _owner() -> tuple[int, int]:
+def owner() -> tuple[int, int]:
     """The user and group who run the server on behalf of root."""
     for name in ("postgres", "nobody"):
         try:

@@ -1,8 +1,8 @@
 """How an idle worker hears that there is something to do, before its patience runs out.
 
 On PostgreSQL a commit that enqueues says NOTIFY, and a connection that LISTENs hears it. Where that connection cannot
-be had, or hears nothing (PgBouncer in transaction mode), polling does the work, only later. On SQLite a worker looks
-at the file's change counter, which costs a few microseconds and no lock.
+be had, or would hear nothing (PgBouncer in transaction mode), polling does the work, only later. On SQLite a worker
+looks at the file's change counter, which costs a few microseconds and no lock.
 """
 
 from __future__ import annotations
@@ -37,8 +37,20 @@ def wake_up_for(database: AsyncDatabase) -> WakeUp:
     match database:
         case AsyncSqliteDatabase():
             return FileWatch(database)
+        case AsyncPostgresDatabase(pooled=True):
+            return Deaf()
         case AsyncPostgresDatabase():
             return Listen(database)
+
+
+class Deaf:
+    """Hears nothing: behind a pooler a session that listens is somebody else's a moment later."""
+
+    def __init__(self) -> None:
+        self.woken = asyncio.Event()
+
+    async def run(self) -> None:
+        await asyncio.Event().wait()
 
 
 class Listen:

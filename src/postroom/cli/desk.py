@@ -18,6 +18,7 @@ from postroom.config import Settings, load
 from postroom.errors import ConfigurationError, PostroomError, SchemaError, StoreUnavailable
 from postroom.outbox import Outbox
 from postroom.store.open import Database
+from postroom.store.postgres.database import PostgresDatabase
 from postroom.store.sqlite.database import SqliteDatabase
 
 _PANEL = "Everywhere"
@@ -121,7 +122,7 @@ def reach(database: Database, *, create: bool = False) -> None:
     if isinstance(database, SqliteDatabase):
         _find_file(database.path, create=create)
     else:
-        _knock(database.url)
+        _knock(database)
 
 
 def _find_file(path: Path, *, create: bool) -> None:
@@ -134,14 +135,20 @@ def _find_file(path: Path, *, create: bool) -> None:
         )
 
 
-def _knock(url: str) -> None:
+def _knock(database: PostgresDatabase) -> None:
     """Connect once by ourselves: a pool would try for as long as it may and not say what stood in the way."""
     import psycopg
 
+    url = database.url
     limit: dict[str, Any] = {} if "connect_timeout" in url else {"connect_timeout": _PATIENCE}
     try:
-        psycopg.connect(url, **limit).close()
+        psycopg.connect(url, **database.session, **limit).close()
     except psycopg.OperationalError as error:
+        if "unsupported startup parameter" in str(error):
+            raise ConfigurationError(
+                f"{masked_url(url)} is a pooler: {_first_line(error)}; "
+                "add ?pooler=transaction to the URL if it is PgBouncer in transaction mode"
+            ) from error
         raise StoreUnavailable(
             f"the database {masked_url(url)} cannot be reached: {_first_line(error)}; "
             "check that it runs, and --database or POSTROOM_DATABASE"

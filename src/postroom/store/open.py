@@ -22,7 +22,8 @@ def open_database(url: str, *, tables: str = "postroom", clock: Clock | None = N
         case "sqlite":
             return SqliteDatabase(_path(url), prefix=f"{tables}_", clock=clock)
         case _:
-            return PostgresDatabase(_libpq(url), schema=tables, clock=clock)
+            libpq, pooled = _libpq(url)
+            return PostgresDatabase(libpq, schema=tables, clock=clock, pooled=pooled)
 
 
 def open_async_database(url: str, *, tables: str = "postroom", clock: Clock | None = None) -> AsyncDatabase:
@@ -31,7 +32,8 @@ def open_async_database(url: str, *, tables: str = "postroom", clock: Clock | No
         case "sqlite":
             return AsyncSqliteDatabase(SqliteDatabase(_path(url), prefix=f"{tables}_", clock=clock))
         case _:
-            return AsyncPostgresDatabase(_libpq(url), schema=tables, clock=clock)
+            libpq, pooled = _libpq(url)
+            return AsyncPostgresDatabase(libpq, schema=tables, clock=clock, pooled=pooled)
 
 
 def _kind(url: str) -> str:
@@ -44,8 +46,18 @@ def _kind(url: str) -> str:
     raise ConfigurationError(f"no database is known by the scheme {scheme or 'of nothing'!r}; {_KNOWN}")
 
 
-def _libpq(url: str) -> str:
-    return "postgresql://" + url.partition("://")[2]
+def _libpq(url: str) -> tuple[str, bool]:
+    """As libpq reads it, and whether a pooler stands between: that option is ours, and taken out."""
+    plain, _, query = ("postgresql://" + url.partition("://")[2]).partition("?")
+    options = [option for option in query.split("&") if option]
+    ours = [option.partition("=")[2] for option in options if option.startswith("pooler=")]
+    if any(pooler != "transaction" for pooler in ours):
+        raise ConfigurationError(
+            f"pooler={ours[-1]} is not known: behind PgBouncer in transaction mode it is pooler=transaction, "
+            "in session mode nothing has to be said"
+        )
+    rest = "&".join(option for option in options if not option.startswith("pooler="))
+    return (f"{plain}?{rest}" if rest else plain), bool(ours)
 
 
 def _path(url: str) -> Path:

@@ -30,7 +30,7 @@ def _import_psycopg() -> tuple[Any, Any]:
     return psycopg, psycopg_pool
 
 
-_SESSION = {"options": "-c timezone=UTC", "application_name": "postroom"}
+_UTC = "SET timezone TO 'UTC'"
 
 
 class _Postgres:
@@ -38,8 +38,20 @@ class _Postgres:
 
     copies = True
 
-    def __init__(self, url: str, *, schema: str = "postroom", clock: Clock | None = None, connections: int = 8) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        schema: str = "postroom",
+        clock: Clock | None = None,
+        connections: int = 8,
+        pooled: bool = False,
+    ) -> None:
         self.url = url
+        self.pooled = pooled
+        """A pooler stands between, and gives each transaction to another session."""
+        self.session = self._session(pooled)
+        """What to say when connecting, beside the URL."""
         self.dialect = postgres_dialect(schema=schema, clock=clock or (lambda: None))
         self._connections = connections
         self._psycopg, self._psycopg_pool = _import_psycopg()
@@ -51,9 +63,15 @@ class _Postgres:
             "max_size": self._connections,
             "open": False,
             "timeout": 5,
-            "kwargs": {"autocommit": True, **_SESSION},
+            "kwargs": {"autocommit": True, **self.session},
             "name": "postroom",
         }
+
+    @staticmethod
+    def _session(pooled: bool) -> dict[str, Any]:
+        """A pooler knows no start-up options, and what was prepared in one session is not there in the next."""
+        particular = {"prepare_threshold": None} if pooled else {"options": "-c timezone=UTC"}
+        return {"application_name": "postroom", **particular}
 
     def _copy_sql(self, step: Copy) -> str:
         return f"COPY {self.dialect.tables}{step.table} ({', '.join(step.columns)}) FROM STDIN"
@@ -64,7 +82,9 @@ class PostgresDatabase(_Postgres):
 
     def __init__(self, url: str, **settings: Any) -> None:
         super().__init__(url, **settings)
-        self._pool: psycopg_pool.ConnectionPool[Any] = self._psycopg_pool.ConnectionPool(**self._pool_settings())
+        self._pool: psycopg_pool.ConnectionPool[Any] = self._psycopg_pool.ConnectionPool(
+            **self._pool_settings(), configure=self._configure if self.pooled else None
+        )
 
     def run(self, plan: Plan[T], *, writes: bool = True, atomic: bool = True) -> T:
         """Carry a plan out in a transaction of its own; or, not `atomic`, each statement in its own."""
@@ -103,6 +123,11 @@ class PostgresDatabase(_Postgres):
 
     def close(self) -> None:
         self._pool.close()
+
+    @staticmethod
+    def _configure(connection: psycopg.Connection[Any]) -> None:
+        """Poolers remember the time zone of each of their clients."""
+        connection.execute(_UTC)
 
     def _execute(self, cursor: psycopg.Cursor[Any], step: Step) -> Rows:
         if isinstance(step, Copy):
@@ -148,7 +173,9 @@ class AsyncPostgresDatabase(_Postgres):
     async def connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
         """A connection of the pool, in autocommit mode."""
         if self._pool is None:  # made here because a pool belongs to the loop it is made in
-            self._pool = self._psycopg_pool.AsyncConnectionPool(**self._pool_settings())
+            self._pool = self._psycopg_pool.AsyncConnectionPool(
+                **self._pool_settings(), configure=self._configure if self.pooled else None
+            )
         await self._pool.open()
         try:
             connection = await self._pool.getconn()
@@ -167,6 +194,10 @@ class AsyncPostgresDatabase(_Postgres):
     async def close(self) -> None:
         if self._pool is not None:
             await self._pool.close()
+
+    @staticmethod
+    async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
+        await connection.execute(_UTC)
 
     async def _execute(self, cursor: psycopg.AsyncCursor[Any], step: Step) -> Rows:
         if isinstance(step, Copy):

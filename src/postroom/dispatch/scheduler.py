@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 
-from postroom.claim.feed import call_off, first_of
+from postroom.claim.crew import Crew
+from postroom.claim.feed import first_of
 from postroom.claim.journal import worker_name
 from postroom.claim.wakeup import wake_up_for
 from postroom.dispatch.announcer import announce
@@ -76,6 +76,7 @@ class Scheduler:
         self.link = Link(broker, self.stopping, meter)
         self._database = database
         self._meter = meter
+        self._crew = Crew(database, stop=self.stop)
         self._wake_up = wake_up_for(database)
         self._publisher = Publisher(
             database, meter, worker=self.name, lease=self.settings.lease, ahead=self.settings.ahead
@@ -85,15 +86,11 @@ class Scheduler:
 
     async def run(self) -> None:
         """Publish what is due until `stop` is called, or until nothing is due if so told."""
-        lost = min(BEAT, self.settings.lease.total_seconds() / 4)
-        duties = [
-            asyncio.create_task(self._wake_up.run(), name="wake-up"),
-            asyncio.create_task(self._every(BEAT, self._heartbeat), name="heartbeat"),
-            asyncio.create_task(self._every(lost, self._requeue_lost), name="requeue"),
-            asyncio.create_task(self._every(ANNOUNCE, self._announce), name="announce"),
-        ]
-        for duty in duties:
-            duty.add_done_callback(self._ended)
+        crew = self._crew
+        crew.add_duty("wake-up", self._wake_up.run())
+        crew.every(BEAT, self._heartbeat, name="heartbeat")
+        crew.every(min(BEAT, self.settings.lease.total_seconds() / 4), self._requeue_lost, name="requeue")
+        crew.every(ANNOUNCE, self._announce, name="announce")
         try:
             while not self.stopping.is_set():
                 session = await self.link.connect()
@@ -101,21 +98,13 @@ class Scheduler:
                     with suppress(BrokerAway):  # the link says so, and tries again
                         await self._rounds(session)
         finally:
-            await call_off(duties)
+            await crew.call_off()
             await self._farewell()
-        for duty in duties:
-            if not duty.cancelled() and (failure := duty.exception()) is not None:
-                raise failure
+        crew.raise_failure()
 
     def stop(self) -> None:
         self.stopping.set()
         self._wake_up.woken.set()
-
-    def _ended(self, duty: asyncio.Task[None]) -> None:
-        """A duty that fails on a bug of ours stops the scheduler: a supervisor starts a whole one."""
-        if not duty.cancelled() and (failure := duty.exception()) is not None:
-            logger.error("scheduler task failed", task=duty.get_name(), exc_info=failure)
-            self.stop()
 
     # ---------------------------------------------------------------- rounds
 
@@ -169,15 +158,6 @@ class Scheduler:
         return datetime.now(UTC) + self._clock_offset
 
     # ---------------------------------------------------------------- duties
-
-    async def _every(self, seconds: float, duty: Callable[[], Awaitable[None]]) -> None:
-        """Do a duty now and then. While the database is away, only try again later."""
-        while True:
-            try:
-                await duty()
-            except StoreUnavailable as error:
-                logger.warning("the database is away", error=str(error))
-            await asyncio.sleep(seconds)
 
     async def _requeue_lost(self) -> None:
         while lost := await self._database.run(dispatch.requeue(limit=REQUEUED)):

@@ -133,7 +133,9 @@ def test_a_node_does_not_outlive_an_owner_who_is_killed() -> None:
     with owner:
         assert owner.stdout is not None
         directory = Path(owner.stdout.readline().strip())
-        guardian = next(each for each in psutil.process_iter() if str(directory) in each.cmdline())
+        guardian = next(
+            each for each in psutil.process_iter(["cmdline"]) if str(directory) in (each.info["cmdline"] or [])
+        )
         before = processes_in(directory)
         owner.kill()
         guardian.wait(60)

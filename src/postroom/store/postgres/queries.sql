@@ -29,6 +29,9 @@ c.subject, c.message_id, c.envelope, c.size, c.terms
         WHERE NOT EXISTS (SELECT FROM postroom.terms t WHERE t.term = wanted.term AND t.email_id = e.id)
     )
 
+-- fragment: waiting
+status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
+
 -- fragment: claimed_columns
 e.id::text, e.lease_token, e.attempts, e.max_attempts, e.policy, e.on_doubt, e.doubts, e.takeovers, e.priority, e.kind,
 e.workspace, e.channel, e.sensitive, e.outcomes, e.expires_at, e.due_at, e.created_at, e.leased_until, e.dot_noted_at,
@@ -176,8 +179,7 @@ WHERE digest IN (SELECT json_array_elements_text((:digests::text)::json));
 WITH urgent AS MATERIALIZED (
     SELECT id
     FROM postroom.emails
-    WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
-        AND priority = 0 AND due_at <= {now}
+    WHERE {waiting} AND priority = 0 AND due_at <= {now}
     ORDER BY due_at, id
     LIMIT :urgent::bigint
     FOR UPDATE SKIP LOCKED
@@ -185,8 +187,7 @@ WITH urgent AS MATERIALIZED (
 normal AS MATERIALIZED (
     SELECT id
     FROM postroom.emails
-    WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
-        AND priority = 1 AND due_at <= {now}
+    WHERE {waiting} AND priority = 1 AND due_at <= {now}
     ORDER BY due_at, id
     LIMIT :urgent::bigint + :normal::bigint - (SELECT count(*) FROM urgent)
     FOR UPDATE SKIP LOCKED
@@ -194,8 +195,7 @@ normal AS MATERIALIZED (
 bulk AS MATERIALIZED (
     SELECT id
     FROM postroom.emails
-    WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
-        AND priority = 2 AND due_at <= {now}
+    WHERE {waiting} AND priority = 2 AND due_at <= {now}
     ORDER BY due_at, id
     LIMIT :urgent::bigint + :normal::bigint + :bulk::bigint
         - (SELECT count(*) FROM urgent) - (SELECT count(*) FROM normal)
@@ -293,8 +293,7 @@ RETURNING id::text;
 WITH urgent AS MATERIALIZED (
     SELECT id
     FROM postroom.emails
-    WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
-        AND priority = 0 AND due_at <= {now}
+    WHERE {waiting} AND priority = 0 AND due_at <= {now}
     ORDER BY due_at, id
     LIMIT :urgent::bigint
     FOR UPDATE SKIP LOCKED
@@ -302,8 +301,7 @@ WITH urgent AS MATERIALIZED (
 normal AS MATERIALIZED (
     SELECT id
     FROM postroom.emails
-    WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
-        AND priority = 1 AND due_at <= {now}
+    WHERE {waiting} AND priority = 1 AND due_at <= {now}
     ORDER BY due_at, id
     LIMIT :normal::bigint
     FOR UPDATE SKIP LOCKED
@@ -311,8 +309,7 @@ normal AS MATERIALIZED (
 bulk AS MATERIALIZED (
     SELECT id
     FROM postroom.emails
-    WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
-        AND priority = 2 AND due_at <= {now}
+    WHERE {waiting} AND priority = 2 AND due_at <= {now}
     ORDER BY due_at, id
     LIMIT :bulk::bigint
     FOR UPDATE SKIP LOCKED
@@ -452,7 +449,7 @@ SELECT
     EXISTS (
         SELECT
         FROM postroom.emails
-        WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL AND due_at <= {now}
+        WHERE {waiting} AND due_at <= {now}
     ),
     EXISTS (SELECT FROM postroom.emails WHERE status = 'queued');
 
@@ -728,8 +725,7 @@ FROM (
     SELECT (
         SELECT due_at
         FROM postroom.emails
-        WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
-            AND priority = lane AND due_at <= {now}
+        WHERE {waiting} AND priority = lane AND due_at <= {now}
         ORDER BY due_at, id
         LIMIT 1
     ) AS due_at
@@ -740,7 +736,7 @@ FROM (
 -- name: due
 SELECT count(*)
 FROM postroom.emails
-WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL AND due_at <= {now};
+WHERE {waiting} AND due_at <= {now};
 
 -- When the next email comes due, this side of the future or beyond.
 -- name: next_due
@@ -749,8 +745,7 @@ FROM (
     SELECT (
         SELECT due_at
         FROM postroom.emails
-        WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
-            AND priority = lane
+        WHERE {waiting} AND priority = lane
         ORDER BY due_at, id
         LIMIT 1
     ) AS due_at
@@ -1173,8 +1168,7 @@ FROM generate_series(0, 2) AS lane
 CROSS JOIN LATERAL (
     SELECT due_at, workspace
     FROM postroom.emails
-    WHERE status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
-        AND priority = lane AND due_at <= {now}
+    WHERE {waiting} AND priority = lane AND due_at <= {now}
     ORDER BY due_at, id
     LIMIT :limit::bigint
 ) AS first

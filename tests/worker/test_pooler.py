@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import threading
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -19,7 +17,7 @@ from postroom.store.postgres.database import AsyncPostgresDatabase, PostgresData
 from postroom.testing import ScriptedSmtp
 from tests.servers.pgbouncer import pooler
 from tests.worker.nursery import Nursery
-from tests.worker.office import Office, until
+from tests.worker.office import Office, wait_until
 
 
 @pytest.fixture
@@ -34,22 +32,23 @@ def pooled_office(pooled_url: str, server: ScriptedSmtp, tmp_path: Path, nursery
         yield office
 
 
-async def test_many_workers_share_a_few_sessions_and_send_each_email_once(pooled_office: Office) -> None:
+def test_many_workers_share_a_few_sessions_and_send_each_email_once(pooled_office: Office) -> None:
     ids = pooled_office.enqueue(300)
-    await asyncio.to_thread(pooled_office.finish, workers=3)
+    pooled_office.finish(workers=3)
 
     assert pooled_office.statuses(ids) == {Status.SENT}
     assert set(pooled_office.server.copies_of_all().values()) == {1}
     assert len(pooled_office.server.messages) == 300
 
 
-async def test_an_idle_worker_finds_new_emails_by_looking(pooled_office: Office) -> None:
-    async with pooled_office.working(poll=timedelta(milliseconds=100)):
-        for _ in range(3):
-            [id] = pooled_office.enqueue()
-            await until(lambda id=id: pooled_office.get(id).status is Status.SENT)
+def test_an_idle_worker_finds_new_emails_by_looking(pooled_office: Office) -> None:
+    worker = pooled_office.start_worker(EMAIL_WORKER_POLL_INTERVAL="0.1s")
+    for _ in range(3):
+        pooled_office.enqueue()
+        wait_until(lambda: not pooled_office.unfinished())
+    pooled_office.dismiss([worker])
 
-    assert set(pooled_office.server.copies_of_all().values()) == {1}
+    assert sorted(pooled_office.server.copies_of_all().values()) == [1, 1, 1]
 
 
 def test_the_schema_is_made_and_times_are_utc_through_a_pooler(pooled_url: str) -> None:

@@ -42,8 +42,9 @@ def _check(url: str) -> None:
     try:
         parts = urlsplit(url)
         _ = parts.port  # raises where it is no number
-    except ValueError as error:
-        raise ConfigurationError(f"the broker's URL cannot be read: {error}; {remedy}") from None
+    except ValueError:
+        escape = "percent-encode characters such as #, / and @ in the password"
+        raise ConfigurationError(f"the broker's URL cannot be read; {escape}, and {remedy}") from None
     if parts.scheme not in ("amqp", "amqps"):
         raise ConfigurationError(f"the broker's URL begins with {parts.scheme or 'no scheme'}://; {remedy}")
     if not parts.hostname:

@@ -52,19 +52,22 @@ class TlsFront:
         for task in others:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.sleep(0)  # until what was aborted is closed
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         inwards, outwards = await asyncio.open_connection(*self._broker)
         await asyncio.gather(self._pass_on(reader, outwards), self._pass_on(inwards, writer))
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError):
-            while octets := await reader.read(65536):
-                writer.write(octets)
-                await writer.drain()
-        writer.close()
-        with suppress(OSError):
-            await writer.wait_closed()
+        try:
+            with suppress(OSError):
+                while octets := await reader.read(65536):
+                    writer.write(octets)
+                    await writer.drain()
+                writer.close()
+                await writer.wait_closed()
+        finally:
+            writer.transport.abort()  # also when the test is over and nobody hangs up
 
 
 @pytest.fixture

@@ -67,6 +67,7 @@ def way_out(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("me:hunter22@rabbit", "write POSTROOM_BROKER"),
         ("amqp://", "names no host"),
         ("amqp://me:hunter22@rabbit:many/", "cannot be read"),
+        ("amqp://me:hunter22#hunter22@rabbit/", "percent-encode characters such as #"),
     ],
 )
 def test_a_broker_that_cannot_be_meant_is_told_in_one_line(

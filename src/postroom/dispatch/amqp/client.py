@@ -94,6 +94,8 @@ class Client(asyncio.Protocol):
         self._published = 0
         self._open: dict[int, tuple[_Batch, int]] = {}
         """Which batch, and where in it, a message belongs to that the broker has not answered for."""
+        self._obstacles: set[str] = set()
+        """What keeps messages from being published just now; without any, there is room."""
         self._room = asyncio.Event()
         self._room.set()
         self._heard = self._loop.time()
@@ -127,10 +129,11 @@ class Client(asyncio.Protocol):
                     self._hear(channel, method)
 
     def pause_writing(self) -> None:
+        self._obstacles.add("socket")
         self._room.clear()
 
     def resume_writing(self) -> None:
-        self._room.set()
+        self._clear_away("socket")
 
     def connection_lost(self, error: Exception | None) -> None:
         self._lose(error or AmqpError(NO_REASON))
@@ -149,7 +152,8 @@ class Client(asyncio.Protocol):
             response="" if here.by_certificate else f"\0{here.user}\0{here.password}",
         )
         tune = await self.call(answer, channel=0)
-        assert isinstance(tune, commands.Connection.Tune)
+        if not isinstance(tune, commands.Connection.Tune):
+            raise AmqpError(f"the broker answered Connection.StartOk with {tune.name}")
         self._reader.largest = tune.frame_max or wire.LARGEST_FRAME
         agreed = commands.Connection.TuneOk(tune.channel_max, self._reader.largest, here.heartbeat)
         self._write(wire.say(agreed, 0))
@@ -169,23 +173,25 @@ class Client(asyncio.Protocol):
         await self.call(commands.Channel.Close(reply_code=200, reply_text="", class_id=0, method_id=0))
 
     async def call(self, method: Frame, *, channel: int = wire.CHANNEL) -> Frame:
-        """Say something that the broker answers. A call that is called off ends the connection: who knows what for
-        the next answer would be."""
+        """Say something that the broker answers. A call that is called off, or answered wrongly, ends the connection:
+        who knows what for the next answer would be."""
         answer = await self._ask(wire.say(method, channel))
         if method.valid_responses and answer.name not in method.valid_responses:
-            raise AmqpError(f"the broker answered {method.name} with {answer.name}")
+            error = AmqpError(f"the broker answered {method.name} with {answer.name}")
+            self._lose(error)
+            raise error
         return answer
 
     async def _ask(self, words: bytes) -> Frame:
         async with self._turn:
             if (error := self._error or self._channel_error) is not None:
-                raise error
+                raise error.with_traceback(None)
             self._answer = self._loop.create_future()
             self._write(words)
             try:
                 return await self._answer
             except asyncio.CancelledError:
-                self._lose(AmqpError("a question was called off"))
+                self._lose(AmqpError("the broker did not answer in time"))
                 raise
             finally:
                 self._answer = None
@@ -220,10 +226,12 @@ class Client(asyncio.Protocol):
         return [fate or Fate.UNCONFIRMED for fate in batch.fates]
 
     def _send(self, batch: _Batch) -> None:
+        # Written before it is counted: a letter that cannot be written must not shift the numbers of the next ones.
+        words = b"".join([wire.publish(letter, largest=self._reader.largest) for letter in batch.letters])
         for place in range(len(batch.letters)):
             self._published += 1
             self._open[self._published] = batch, place
-        self._write(b"".join([wire.publish(letter, largest=self._reader.largest) for letter in batch.letters]))
+        self._write(words)
 
     async def consume(self, queue: str, consumer: Consumer) -> str:
         """Have a queue's messages delivered; the name to cancel that by."""
@@ -248,7 +256,8 @@ class Client(asyncio.Protocol):
     def _confirm(self, event: Confirmed) -> None:
         number, all_before, taken = event
         fate = Fate.CONFIRMED if taken else Fate.REFUSED
-        for each in range(next(iter(self._open), number), number + 1) if all_before else (number,):
+        last = min(number, self._published)  # a broker that confirms more than there is should not keep us counting
+        for each in range(next(iter(self._open), last), last + 1) if all_before else (number,):
             if (found := self._open.pop(each, None)) is not None:
                 batch, place = found
                 batch.settle(place, fate)
@@ -275,13 +284,18 @@ class Client(asyncio.Protocol):
                 self._close_channel(QueueGone())
             case commands.Connection.Blocked():
                 logger.warning("the broker takes no messages for now", reason=method.reason)
+                self._obstacles.add("broker")
+                self._room.clear()
             case commands.Connection.Unblocked():
                 logger.info("the broker takes messages again")
+                self._clear_away("broker")
             case _ if self._answer is not None and not self._answer.done():
                 self._answer.set_result(method)
 
     def _close_channel(self, error: Exception) -> None:
-        """Whoever waits for an answer gets none."""
+        """Whoever waits for an answer gets none. A connection that goes after its channel is not told of again."""
+        if self._channel_error is not None:
+            return
         self._channel_error = error
         self._consumers.clear()
         if self._answer is not None and not self._answer.done():
@@ -314,6 +328,11 @@ class Client(asyncio.Protocol):
             self._write(wire.HEARTBEAT)
         self._silent = True
         self._beat = self._loop.call_later(interval / 2, self._keep_alive)
+
+    def _clear_away(self, obstacle: str) -> None:
+        self._obstacles.discard(obstacle)
+        if not self._obstacles:
+            self._room.set()
 
     def _write(self, words: bytes) -> None:
         self._silent = False

@@ -144,7 +144,8 @@ class _Content:
         self.about = about
         """Consumer and tag; nothing for a message that comes back."""
         self.key = ""
-        self.missing = 0
+        self.missing = -1
+        """Bytes; nobody knows before the header has come."""
         self.pieces: list[bytes] = []
 
     def completed(self) -> Event:
@@ -181,7 +182,7 @@ class Reader:
                 raise Garbled("a frame without its end")
             try:
                 event = self._take(kind, channel, data[start : end + 1])
-            except (struct.error, IndexError, ValueError, pamqp.exceptions.PAMQPException) as error:
+            except (struct.error, IndexError, ValueError, RecursionError, pamqp.exceptions.PAMQPException) as error:
                 raise Garbled(f"a frame that makes no sense: {error}") from error
             if event is not None:
                 events.append(event)
@@ -194,16 +195,18 @@ class Reader:
         if kind == _METHOD:
             return self._hear(channel, frame)
         content = self._content
-        if content is None:  # a heartbeat, or of a channel that was closed
+        if content is None or kind == _HEARTBEAT:  # nothing announced it: it is of a channel that was closed
             return None
-        if kind == _HEADER:
+        if kind == _HEADER and content.missing < 0:
             [content.missing] = _number.unpack_from(frame, 11)
             if content.about is None:
                 content.key = _message_id(frame)
-        elif kind == _BODY:
+        elif kind == _BODY and content.missing >= len(frame) - AROUND:
             content.pieces.append(frame[7:-1])
             content.missing -= len(frame) - AROUND
-        if kind == _HEARTBEAT or content.missing > 0:
+        else:
+            raise Garbled("a frame out of turn")
+        if content.missing:
             return None
         self._content = None
         return content.completed()

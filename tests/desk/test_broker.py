@@ -76,6 +76,17 @@ def test_a_broker_that_is_away_is_told_with_its_time_its_reason_and_what_waits()
     assert view(*services).depths == {}
 
 
+def test_a_broker_that_takes_no_messages_is_trouble_while_emails_wait() -> None:
+    services = seen("scheduler", told(depths={"q": 0}, blocked="low on disk")), seen("sender")
+    said = "RabbitMQ rabbit:5672 takes no messages: low on disk — 3 emails wait in the database"
+
+    assert sentence(*services, waiting=3) == said
+    assert view(*services).state == "blocked"
+    assert house_of(*services, pending=3) == (said, "trouble")
+    assert house_of(*services)[1] == "attention"
+    assert house_of(*services, seen("worker", name="direct"), pending=3)[1] == "attention"
+
+
 def test_a_broker_that_some_cannot_reach_is_not_connected_and_not_away() -> None:
     services = seen("scheduler"), seen("sender", name="one"), seen("sender", REFUSED, name="two")
 

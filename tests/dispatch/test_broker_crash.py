@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from postroom.desk.overlook import dashboard
 from postroom.dispatch.topology import Broker
 from postroom.testing import ScriptedSmtp
 from tests.dispatch.bureau import Bureau
@@ -34,7 +35,7 @@ def doomed_bureau(
         yield bureau
 
 
-@pytest.mark.parametrize("fate", ["killed", "wiped"])
+@pytest.mark.parametrize("fate", ["killed", "stopped", "wiped"])
 def test_a_broker_that_dies_in_the_middle_loses_and_doubles_nothing(
     doomed_bureau: Bureau, node: RabbitNode, fate: str
 ) -> None:
@@ -50,7 +51,7 @@ def test_a_broker_that_dies_in_the_middle_loses_and_doubles_nothing(
         node.wipe()
         ids += mixed(bureau, resend=20, hold=10)
     else:
-        node.kill()
+        node.stop() if fate == "stopped" else node.kill()
         ids += mixed(bureau, resend=20, hold=10)
         node.start()
 
@@ -59,6 +60,28 @@ def test_a_broker_that_dies_in_the_middle_loses_and_doubles_nothing(
     tally = check(bureau, ids)
     assert (tally.doubted, tally.second_copies) == (0, 0)
     assert len(ids) == 120
+
+
+def test_a_broker_short_of_memory_is_told_of_and_served_again_when_it_has_some(
+    doomed_bureau: Bureau, node: RabbitNode
+) -> None:
+    bureau = doomed_bureau
+    running = [bureau.start_scheduler(), bureau.start_sender()]
+    with node.short_of_memory():
+        ids = mixed(bureau, resend=20, hold=10)
+        wait_until(lambda: "takes no messages: low on memory" in told_of_the_broker(bureau))
+        ids += mixed(bureau, resend=20, hold=10)
+    wait_until(lambda: not bureau.unfinished())
+    wait_until(lambda: "is connected" in told_of_the_broker(bureau))
+    bureau.dismiss(running)
+
+    tally = check(bureau, ids)
+    assert (tally.doubted, tally.second_copies) == (0, 0)
+
+
+def told_of_the_broker(bureau: Bureau) -> str:
+    """What the desk says."""
+    return bureau.outbox.database.run(dashboard(), writes=False).broker_sentence
 
 
 def test_while_the_broker_is_dead_senders_may_drain_the_database(doomed_bureau: Bureau, node: RabbitNode) -> None:

@@ -132,6 +132,16 @@ class RabbitNode:
                 self._write_tables()
             self._end(self._broker)
 
+    @contextmanager
+    def short_of_memory(self) -> Iterator[None]:
+        """Take no messages from those who publish, as a broker does whose memory is full."""
+        limit = "vm_memory_monitor:set_vm_memory_high_watermark({})"
+        self._evaluate(limit.format("0.0"))
+        try:
+            yield
+        finally:
+            self._evaluate(limit.format("0.4"))
+
     def wipe(self) -> None:
         """Lose everything, and start again with nothing."""
         self._end(self._broker)
@@ -207,13 +217,16 @@ class RabbitNode:
 
     def _write_tables(self) -> None:
         """Have Erlang write what its disk tables still hold in memory."""
+        self._evaluate("[dets:sync(Table) || Table <- dets:all()]")
+
+    def _evaluate(self, expression: str) -> None:
+        """In the broker itself."""
         answer = subprocess.run(
             ["erl_call", "-n", NAME, "-e"],
-            input=b"[dets:sync(Table) || Table <- dets:all()].\n", capture_output=True, check=False,
-            **self._circumstances({}),
+            input=f"{expression}.\n".encode(), capture_output=True, check=False, **self._circumstances({}),
         )  # fmt: skip
         if not answer.stdout.startswith(b"{ok,"):
-            raise RuntimeError(f"RabbitMQ did not write its tables: {answer.stdout!r} {answer.stderr!r}")
+            raise RuntimeError(f"RabbitMQ did not do {expression}: {answer.stdout!r} {answer.stderr!r}")
 
     def _end(self, process: subprocess.Popen[bytes] | None) -> None:
         if process is not None:

@@ -232,6 +232,7 @@ class BrokerShape(Shape):
     connected: bool
     since: datetime | None
     reason: str
+    blocked: str
     waiting: int
     depths: dict[str, int]
     dead_letters: dict[str, int]

@@ -50,6 +50,8 @@ class BrokerView:
     """When it was reached, or lost."""
     reason: str = ""
     """Why it is away, from whoever cannot reach it."""
+    blocked: str = ""
+    """Why it takes no messages from schedulers, if it does not: short of memory, or of disk."""
     depths: Mapping[str, int] = field(default_factory=dict)
     """Messages that wait, by queue; empty while nobody can tell."""
     dead_letters: Mapping[str, int] = field(default_factory=dict)
@@ -92,6 +94,8 @@ class BrokerView:
             return "nobody at work"
         if self.away:
             return "away" if self.lost else "partly away"
+        if self.blocked:
+            return "blocked"
         return "connected" if self.connected else "connecting"
 
     @property
@@ -111,6 +115,7 @@ class _Told:
     connected: bool = False
     since: datetime | None = None
     reason: str = ""
+    blocked: str = ""
     depths: Mapping[str, int] | None = None
     dead: Mapping[str, int] = field(default_factory=dict)
 
@@ -144,6 +149,7 @@ def broker_view(workers: Sequence[tuple[WorkerSeen, bool]]) -> BrokerView | None
         ),
         since=(min if away else max)(times, default=None),
         reason=next((told.reason for told in away if told.reason), ""),
+        blocked=next((told.blocked for told in heard if told.blocked), ""),
         depths=counted.depths or {},
         dead_letters=counted.dead,
     )
@@ -160,6 +166,8 @@ def state_of(broker: BrokerView, *, waiting: int, now: datetime) -> str:
         return f"{who} is away{since}{why} — {emails_wait(waiting)} in the database"
     if broker.away:
         return f"{who} is out of reach for {broker.away} of {broker.at_work} services{since}{why}"
+    if broker.blocked:
+        return f"{who} takes no messages: {broker.blocked} — {emails_wait(waiting)} in the database"
     if not broker.connected:
         return f"{who} is being connected to"
     return f"{who} is connected · {_messages_wait(broker)}"
@@ -171,7 +179,7 @@ def hitch(broker: BrokerView, counts: Mapping[str, int], *, direct: bool, now: d
     `direct` says that a plain worker is at work as well, so that no email depends on the broker.
     """
     waiting = waiting_in(counts)
-    if broker.lost:
+    if broker.lost or broker.blocked:
         return state_of(broker, waiting=waiting, now=now), "trouble" if waiting and not direct else "attention"
     if broker.schedulers and not broker.senders and counts.get(Status.QUEUED) and not direct:
         return f"No sender is running — {emails_wait(waiting)}", "trouble"
@@ -215,6 +223,7 @@ def _told(text: str | None) -> _Told:
             connected=words.get("connected") is True,
             since=datetime.fromisoformat(words["since"]).astimezone(UTC) if words.get("since") else None,
             reason=str(words.get("reason", "")),
+            blocked=str(words.get("blocked", "")),
             depths=None if depths is None else _counts(depths),
             dead=_counts(words.get("dead") or {}),
         )

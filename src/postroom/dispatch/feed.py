@@ -255,6 +255,7 @@ def broker_state(link: Link, depths: dict[str, int] | None = None) -> str:
         "connected": link.connected,
         "since": link.since.isoformat(),
         "reason": link.reason,
+        "blocked": link.session.client.blocked if link.session is not None and link.connected else "",
     }
     if depths:
         dead = link.broker.dead

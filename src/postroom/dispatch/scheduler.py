@@ -38,6 +38,8 @@ FULL = 0.02
 """Seconds to wait while the queues hold as much as they should."""
 AT_ONCE = 0.005
 """Seconds to wait for what is due already, and was not to be had: another scheduler has it."""
+BLOCKED = 1.0
+"""Seconds between looks at a broker that takes no messages, for want of its word that it does."""
 REQUEUED = 200
 """Lost messages' emails that are made due again at a time."""
 ANNOUNCE = 1.0
@@ -126,6 +128,8 @@ class Scheduler:
     async def _round(self, session: Session, under_way: set[asyncio.Task[bool]]) -> bool:
         """Start on the next batch, or rest if there is none. False if things go badly: better not at once again."""
         try:
+            if not await self._may_publish(session):
+                return True
             reserved = await self._publisher.reserve(session)
             if reserved:
                 under_way.add(asyncio.create_task(self._publisher.publish(session, reserved)))
@@ -141,6 +145,13 @@ class Scheduler:
             logger.warning("scheduling waits for the database", error=str(error))
             await self._database.refresh()
             return False
+
+    async def _may_publish(self, session: Session) -> bool:
+        """Whether the broker takes messages. While it does not, emails are better off in the database."""
+        room = session.client.room
+        if not room.is_set():
+            await first_of(room.wait(), self.stopping.wait(), session.closed.wait(), seconds=BLOCKED)
+        return room.is_set() and not session.closed.is_set()
 
     async def _rest(self, session: Session) -> None:
         """Wait until there may be something to publish."""
@@ -165,17 +176,22 @@ class Scheduler:
             for each in lost:
                 logger.warning("email due again", email_id=each.id, attempt=each.attempt, why="its message was lost")
 
+    def _open_session(self) -> Session | None:
+        """The broker, if it listens: one that takes no messages does not read questions from us either."""
+        session = self.link.session
+        return session if session is not None and self.link.connected and not session.client.blocked else None
+
     async def _announce(self) -> None:
-        if self.link.session is not None and self.link.connected:
-            await announce(self._database, self.link.session, self._meter)
+        if (session := self._open_session()) is not None:
+            await announce(self._database, session, self._meter)
 
     async def _heartbeat(self) -> None:
         self._clock_offset = await self._database.run(overview.clock(), writes=False) - datetime.now(UTC)
         now, (since, before) = time.monotonic(), self._beaten
         self._beaten = now, self._publisher.published
-        if self.link.session is not None and self.link.connected:
+        if (session := self._open_session()) is not None:
             with suppress(BrokerAway):
-                await self._publisher.look(self.link.session)
+                await self._publisher.look(session)
         await self._database.run(
             heartbeats.beat(
                 self.name,

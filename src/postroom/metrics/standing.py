@@ -104,6 +104,7 @@ def broker_record(broker: BrokerView | None) -> dict[str, Any] | None:
         "connected": broker.connected,
         "since": _text(broker.since),
         "reason": broker.reason,
+        "blocked": broker.blocked,
         "waiting": broker.waiting,
         "depths": dict(broker.depths),
         "dead_letters": dict(broker.dead_letters),

@@ -81,6 +81,11 @@ class Client(asyncio.Protocol):
     def __init__(self, address: Address) -> None:
         self.lost: Callable[[Exception], None] | None = None
         """Called when the connection, or its channel, is of no more use."""
+        self.blocked = ""
+        """Why the broker takes no messages for now, if it does not: short of memory, or of disk."""
+        self.room = asyncio.Event()
+        """Set while messages may be published: the broker takes them, and the socket too."""
+        self.room.set()
         self._address = address
         self._error: Exception | None = None
         """Why the connection is of no more use, once it is not; and the same for the channel."""
@@ -94,10 +99,7 @@ class Client(asyncio.Protocol):
         self._published = 0
         self._open: dict[int, tuple[_Batch, int]] = {}
         """Which batch, and where in it, a message belongs to that the broker has not answered for."""
-        self._obstacles: set[str] = set()
-        """What keeps messages from being published just now; without any, there is room."""
-        self._room = asyncio.Event()
-        self._room.set()
+        self._paused = False
         self._heard = self._loop.time()
         self._silent = True
         self._beat: asyncio.TimerHandle | None = None
@@ -129,11 +131,12 @@ class Client(asyncio.Protocol):
                     self._hear(channel, method)
 
     def pause_writing(self) -> None:
-        self._obstacles.add("socket")
-        self._room.clear()
+        self._paused = True
+        self.room.clear()
 
     def resume_writing(self) -> None:
-        self._clear_away("socket")
+        self._paused = False
+        self._make_room()
 
     def connection_lost(self, error: Exception | None) -> None:
         self._lose(error or AmqpError(NO_REASON))
@@ -219,7 +222,7 @@ class Client(asyncio.Protocol):
         batch = _Batch(letters)
         with suppress(TimeoutError):
             async with asyncio.timeout(patience):
-                await self._room.wait()
+                await self.room.wait()
                 if letters and self._error is None and self._channel_error is None:
                     self._send(batch)
                     await batch.over
@@ -284,11 +287,12 @@ class Client(asyncio.Protocol):
                 self._close_channel(QueueGone())
             case commands.Connection.Blocked():
                 logger.warning("the broker takes no messages for now", reason=method.reason)
-                self._obstacles.add("broker")
-                self._room.clear()
+                self.blocked = method.reason or "no reason given"
+                self.room.clear()
             case commands.Connection.Unblocked():
                 logger.info("the broker takes messages again")
-                self._clear_away("broker")
+                self.blocked = ""
+                self._make_room()
             case _ if self._answer is not None and not self._answer.done():
                 self._answer.set_result(method)
 
@@ -313,7 +317,7 @@ class Client(asyncio.Protocol):
         self._error = error
         if self._beat is not None:
             self._beat.cancel()
-        self._room.set()
+        self.room.set()
         self._transport.abort()
         self._close_channel(error)
 
@@ -329,10 +333,9 @@ class Client(asyncio.Protocol):
         self._silent = True
         self._beat = self._loop.call_later(interval / 2, self._keep_alive)
 
-    def _clear_away(self, obstacle: str) -> None:
-        self._obstacles.discard(obstacle)
-        if not self._obstacles:
-            self._room.set()
+    def _make_room(self) -> None:
+        if not self._paused and not self.blocked:
+            self.room.set()
 
     def _write(self, words: bytes) -> None:
         self._silent = False

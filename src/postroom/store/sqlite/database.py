@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
@@ -19,6 +20,9 @@ from postroom.store.plan import Copy, Plan, Rows, Step, ask, run
 from postroom.store.queries import ParameterStyle
 
 T = TypeVar("T")
+
+LOOK = 0.0005
+"""Seconds between two looks whether another writer has finished."""
 
 OLDEST = (3, 35, 0)
 """The first SQLite with RETURNING."""
@@ -50,36 +54,66 @@ class SqliteDatabase:
         self._idle: list[sqlite3.Connection] = []
 
     def run(self, plan: Plan[T], *, writes: bool = True, atomic: bool = True) -> T:
-        """Carry a plan out in a transaction of its own."""
-        with self.transaction(writes=writes) as connection:
-            return self.run_on(connection, plan)
+        """Carry a plan out in a transaction of its own; or, not `atomic`, each step in its own."""
+        if atomic or not writes:
+            with self.transaction(writes=writes) as connection:
+                return self.run_on(connection, plan)
+        with self.connection() as connection:
+            return self._run(plan, lambda step: self._execute_apart(connection, step))
 
     def run_on(self, connection: sqlite3.Connection, plan: Plan[T]) -> T:
         """Carry a plan out on one of our connections, within its transaction."""
-        try:
-            return run(plan, lambda step: self._execute(connection, step))
-        except sqlite3.Error as error:
-            raise_plainly(error)
+        return self._run(plan, lambda step: self._execute(connection, step))
 
     @contextmanager
     def transaction(self, *, writes: bool = True) -> Iterator[sqlite3.Connection]:
         """A transaction; commits at the end of the block, rolls back if it raises."""
-        with self.connection() as connection:
-            try:
-                # A writer takes the write lock at once: upgrading later could fail where waiting would have helped.
-                connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
-            except sqlite3.Error as error:
-                raise_plainly(error)
-            try:
-                yield connection
-            except BaseException:
-                connection.rollback()
+        with self.connection() as connection, self._transaction(connection, writes=writes):
+            yield connection
+
+    @contextmanager
+    def _transaction(self, connection: sqlite3.Connection, *, writes: bool) -> Iterator[None]:
+        try:
+            self._begin(connection, writes=writes)
+        except sqlite3.Error as error:
+            raise_plainly(error)
+        try:
+            yield
+        except BaseException:
+            connection.rollback()
+            raise
+        try:
+            connection.commit()
+        except sqlite3.Error as error:
+            connection.rollback()
+            raise_plainly(error)
+
+    def _begin(self, connection: sqlite3.Connection, *, writes: bool) -> None:
+        """A writer takes the write lock at once: upgrading later could fail where waiting would have helped.
+
+        SQLite waits for it in steps that grow to a tenth of a second, by when the next writer has come and gone. Where
+        several workers write all the time, looking often is what keeps them busy.
+        """
+        if not writes:
+            connection.execute("BEGIN")
+            return
+        end = time.monotonic() + self._patience
+        connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            while not self._has_begun(connection, last=time.monotonic() > end):
+                time.sleep(LOOK)
+        finally:
+            connection.execute(f"PRAGMA busy_timeout = {self._patience * 1000:.0f}")
+
+    @staticmethod
+    def _has_begun(connection: sqlite3.Connection, *, last: bool) -> bool:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if last or error.sqlite_errorname != "SQLITE_BUSY":
                 raise
-            try:
-                connection.commit()
-            except sqlite3.Error as error:
-                connection.rollback()
-                raise_plainly(error)
+            return False
+        return True
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
@@ -141,13 +175,28 @@ class SqliteDatabase:
         except sqlite3.Error as error:
             raise_plainly(error)
 
+    def _run(self, plan: Plan[T], execute: Callable[[Step], Rows]) -> T:
+        try:
+            return run(plan, execute)
+        except sqlite3.Error as error:
+            raise_plainly(error)
+
     def _execute(self, connection: sqlite3.Connection, step: Step) -> Rows:
         if isinstance(step, Copy):
             return self._copy(connection, step)
-        rows: Rows = []
-        for sql, values in self.dialect.speak(step, ParameterStyle.NAMED):
-            rows = connection.execute(sql, values).fetchall()
-        return rows
+        return _fetch(connection, self.dialect.speak(step, ParameterStyle.NAMED))
+
+    def _execute_apart(self, connection: sqlite3.Connection, step: Step) -> Rows:
+        """Carry a step out in a transaction of its own. What it asks for last is read when the others may write again:
+        reading the emails of a claim takes longer than claiming them."""
+        if isinstance(step, Copy):
+            with self._transaction(connection, writes=True):
+                return self._copy(connection, step)
+        statements = list(self.dialect.speak(step, ParameterStyle.NAMED))
+        question = [statements.pop()] if len(statements) > 1 and statements[-1][0].startswith("SELECT") else []
+        with self._transaction(connection, writes=True):
+            rows = _fetch(connection, statements)
+        return _fetch(connection, question) if question else rows
 
     def _copy(self, connection: sqlite3.Connection, copy: Copy) -> Rows:
         """SQLite has no COPY; one prepared INSERT run over all rows is its quickest way."""
@@ -158,6 +207,14 @@ class SqliteDatabase:
             ([value if type(value) in PLAIN else encode(value) for value in row] for row in copy.rows),
         )
         return []
+
+
+def _fetch(connection: sqlite3.Connection, statements: Iterable[tuple[str, Any]]) -> Rows:
+    """Execute statements one after the other; the rows of the last one."""
+    rows: Rows = []
+    for sql, values in statements:
+        rows = connection.execute(sql, values).fetchall()
+    return rows
 
 
 def _lower(text: str | None) -> str | None:
@@ -176,8 +233,8 @@ class AsyncSqliteDatabase:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="postroom-sqlite")
 
     async def run(self, plan: Plan[T], *, writes: bool = True, atomic: bool = True) -> T:
-        """Carry a plan out in a transaction of its own."""
-        return await self._in_thread(lambda: self._database.run(plan, writes=writes))
+        """Carry a plan out in a transaction of its own; or, not `atomic`, each step in its own."""
+        return await self._in_thread(lambda: self._database.run(plan, writes=writes, atomic=atomic))
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[AsyncSqliteConnection]:

@@ -148,12 +148,18 @@ CREATE TEMP TABLE IF NOT EXISTS postroom_outcomes (
 -- fragment: waiting
 status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
 
+-- What was picked is read when others may write again: what somebody has taken over in the meantime is theirs.
+-- Two tables in one term, for a term about emails alone has SQLite read all of them first, to make a filter of them.
+-- fragment: still_ours
+e.worker = iif(postroom_picked.id > '', :worker, NULL)
+
 -- CROSS JOIN keeps SQLite from starting with all emails.
 -- fragment: picked
 SELECT {claimed_columns}, postroom_picked.worker
 FROM postroom_picked
 CROSS JOIN postroom_emails e ON e.id = postroom_picked.id
 CROSS JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+WHERE {still_ours}
 
 -- Take the emails whose turn it is, each lane up to its share; what a lane leaves unused goes to the next one.
 -- name: claim
@@ -267,6 +273,7 @@ WHERE id IN (SELECT id FROM postroom_picked);
 SELECT e.id, e.lease_token, e.priority, e.attempts, e.max_attempts, e.leased_until
 FROM postroom_picked
 CROSS JOIN postroom_emails e ON e.id = postroom_picked.id
+WHERE {still_ours}
 ORDER BY e.priority, e.due_at, e.id;
 
 -- The broker has confirmed the messages of these. Whoever has claimed one meanwhile has noted that too.

@@ -1,0 +1,98 @@
+"""On SQLite a claim lets go of the write lock before it reads: whoever enqueues meanwhile does not wait for that."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postroom import Outbox
+from postroom.store import claims, dispatch
+from postroom.store.plan import Plan, Rows
+from postroom.store.sqlite import database
+from postroom.vocabulary import EmailId, Priority
+from tests.store.journey import email, enqueue
+
+LEASE = timedelta(seconds=30)
+
+
+def claim() -> Plan[list[Any]]:
+    return claims.claim(worker="slow", lease=LEASE, urgent=0, normal=10, bulk=0)
+
+
+def reserve() -> Plan[list[Any]]:
+    return dispatch.reserve(worker="slow", lease=LEASE, seats={Priority.NORMAL: 10})
+
+
+@pytest.fixture
+def outbox(migrated_sqlite_url: str) -> Iterable[Outbox]:
+    with Outbox(migrated_sqlite_url) as outbox:
+        yield outbox
+
+
+@pytest.fixture
+def other(migrated_sqlite_url: str) -> Iterable[Outbox]:
+    """Another process's, as far as SQLite can tell."""
+    with Outbox(migrated_sqlite_url) as outbox:
+        yield outbox
+
+
+def before_reading(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Let something happen between the commit of a claim and the reading of what was claimed."""
+    fetch = database._fetch
+
+    def slow(connection: sqlite3.Connection, statements: Iterable[tuple[str, Any]]) -> Rows:
+        asked = list(statements)
+        if len(asked) == 1 and "postroom_picked" in asked[0][0]:
+            monkeypatch.setattr(database, "_fetch", fetch)
+            act()
+        return fetch(connection, asked)
+
+    monkeypatch.setattr(database, "_fetch", slow)
+
+
+@pytest.mark.parametrize("plan", [claim, reserve])
+def test_others_write_while_what_was_taken_is_read(
+    outbox: Outbox, other: Outbox, monkeypatch: pytest.MonkeyPatch, plan: Callable[[], Plan[list[Any]]]
+) -> None:
+    ids = enqueue(outbox, 3)
+    late: list[EmailId] = []
+    before_reading(monkeypatch, lambda: late.append(other.enqueue(email()).id))
+
+    taken = outbox.database.run(plan(), atomic=False)
+
+    assert [each.claim.id for each in taken] == ids
+    assert len(late) == 1
+    assert other.get(late[0]).worker is None
+
+
+def test_what_is_taken_over_before_it_was_read_is_not_ours(
+    outbox: Outbox, other: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped for longer than the lease between the two, we would read the new owner's token and take it for ours."""
+    enqueue(outbox, 3)
+    found: list[Any] = []
+    take_over = claims.take_over(worker="quick", lease=LEASE, limit=2, dead="slow")
+    before_reading(monkeypatch, lambda: found.extend(other.database.run(take_over)))
+
+    taken = outbox.database.run(claim(), atomic=False)
+
+    assert len(found) == 2
+    assert len(taken) == 1
+    assert {each.claim for each in taken}.isdisjoint(each.claim for each in found)
+
+
+def test_a_writer_waits_for_another_and_says_when_that_takes_too_long(migrated_sqlite_url: str, outbox: Outbox) -> None:
+    path = Path(migrated_sqlite_url.removeprefix("sqlite:///"))
+    impatient = database.SqliteDatabase(path, patience=0.05)
+    with outbox.database.transaction(), pytest.raises(Exception, match="database is locked") as refused:
+        impatient.run(claim(), atomic=False)
+    afterwards = impatient.run(claim(), atomic=False)
+    impatient.close()
+
+    assert type(refused.value).__name__ == "StoreUnavailable"
+    assert afterwards == []

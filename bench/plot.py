@@ -13,7 +13,7 @@ from bench.parts import drain
 from bench.readings import Results
 
 OURS, CEILINGS, PEERS, MISSED = "#1f6f5c", "#c9c9c9", "#8aa5c0", "#b5482f"
-_LEFT_OUT = "finished emails", "with none"
+_LEFT_OUT = "finished emails", "with none", "beside it"
 
 
 def draw(path: Path, results: Results, judgements: list[Judgement]) -> None:

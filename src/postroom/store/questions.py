@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from postroom.compose.frozen import recipients_in
 from postroom.errors import EmailNotFound
@@ -202,77 +202,81 @@ def earliest(wanted: Filter) -> EmailId:
     return FIRST if wanted.since is None else first_id_at(wanted.since, slack=CLOCK_SLACK)
 
 
+class _StoredRow(NamedTuple):
+    """The `stored` columns, in their order; instants as the database has them."""
+
+    id: str
+    status: str
+    priority: int
+    kind: str
+    workspace: str
+    key: str | None
+    attempts: int
+    max_attempts: int
+    due_at: Any
+    created_at: Any
+    expires_at: Any
+    last_attempt_at: Any
+    last_queued_at: Any
+    sent_at: Any
+    finished_at: Any
+    last_error: str | None
+    dead_reason: str | None
+    reply_code: int | None
+    reply: str | None
+    outcomes: str | None
+    policy: str
+    on_doubt: str
+    sensitive: bool | int
+    worker: str | None
+    leased_until: Any
+    doubts: int
+    takeovers: int
+    version: int
+    subject: str
+    message_id: str
+    envelope: str
+    size: int
+    terms: str
+
+
 def stored(row: Row, *, history: tuple[HistoryEntry, ...] = ()) -> StoredEmail:
     """A row of the `stored` columns as a value."""
-    (
-        id,
-        status,
-        priority,
-        kind,
-        workspace,
-        key,
-        attempts,
-        max_attempts,
-        due_at,
-        created_at,
-        expires_at,
-        last_attempt_at,
-        last_queued_at,
-        sent_at,
-        finished_at,
-        last_error,
-        dead_reason,
-        reply_code,
-        reply,
-        outcomes,
-        policy,
-        on_doubt,
-        sensitive,
-        worker,
-        leased_until,
-        doubts,
-        takeovers,
-        version,
-        subject,
-        message_id,
-        envelope,
-        size,
-        terms,
-    ) = row[:33]
-    state = Status(status)
+    email = _StoredRow(*row[: len(_StoredRow._fields)])
+    state = Status(email.status)
     return StoredEmail(
-        id=EmailId(id),
+        id=EmailId(email.id),
         status=state,
-        priority=Priority(priority),
-        kind=kind,
-        workspace=workspace,
-        key=key,
-        subject=subject,
-        message_id=message_id,
-        recipients=recipients_of(recipients_in(envelope), outcomes, state, reply_code),
-        attempts=attempts,
-        max_attempts=max_attempts,
-        next_attempt_at=moment(due_at) if state in (Status.PENDING, Status.RETRYING, Status.IN_DOUBT) else None,
-        last_error=last_error,
-        dead_reason=DeadReason(dead_reason) if dead_reason else None,
-        reply_code=reply_code,
-        policy=policy,
-        on_doubt=OnDoubt(on_doubt),
-        sensitive=bool(sensitive),
-        tags=tags_in(terms),
-        size=size,
-        version=version,
-        doubts=doubts,
-        takeovers=takeovers,
-        worker=worker,
-        leased_until=moment(leased_until),
-        created_at=_instant(created_at),
-        expires_at=moment(expires_at),
-        last_attempt_at=moment(last_attempt_at),
-        last_queued_at=moment(last_queued_at),
-        sent_at=moment(sent_at),
-        finished_at=moment(finished_at),
-        reply=json.loads(reply) if reply else None,
+        priority=Priority(email.priority),
+        kind=email.kind,
+        workspace=email.workspace,
+        key=email.key,
+        subject=email.subject,
+        message_id=email.message_id,
+        recipients=recipients_of(recipients_in(email.envelope), email.outcomes, state, email.reply_code),
+        attempts=email.attempts,
+        max_attempts=email.max_attempts,
+        next_attempt_at=moment(email.due_at) if state in (Status.PENDING, Status.RETRYING, Status.IN_DOUBT) else None,
+        last_error=email.last_error,
+        dead_reason=DeadReason(email.dead_reason) if email.dead_reason else None,
+        reply_code=email.reply_code,
+        policy=email.policy,
+        on_doubt=OnDoubt(email.on_doubt),
+        sensitive=bool(email.sensitive),
+        tags=tags_in(email.terms),
+        size=email.size,
+        version=email.version,
+        doubts=email.doubts,
+        takeovers=email.takeovers,
+        worker=email.worker,
+        leased_until=moment(email.leased_until),
+        created_at=_instant(email.created_at),
+        expires_at=moment(email.expires_at),
+        last_attempt_at=moment(email.last_attempt_at),
+        last_queued_at=moment(email.last_queued_at),
+        sent_at=moment(email.sent_at),
+        finished_at=moment(email.finished_at),
+        reply=json.loads(email.reply) if email.reply else None,
         history=history,
     )
 

@@ -20,6 +20,7 @@ from pamqp.common import FieldTable
 
 from postroom.dispatch.amqp import wire
 from postroom.dispatch.amqp.address import Address
+from postroom.dispatch.amqp.confirmations import Batch, Confirmations
 from postroom.dispatch.amqp.wire import Confirmed, Delivered, Garbled, Letter, Reader, Returned, Said
 from postroom.dispatch.meter import Fate
 from postroom.logs import logger
@@ -54,27 +55,6 @@ class QueueGone(AmqpError):
         return "a queue was deleted"
 
 
-class _Batch:
-    """Messages that were published in one go."""
-
-    def __init__(self, letters: Sequence[Letter]) -> None:
-        self.letters = letters
-        self.fates: list[Fate | None] = [None] * len(letters)
-        self.open = len(letters)
-        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def settle(self, place: int, fate: Fate) -> None:
-        if self.fates[place] is None:  # else it came back before it was confirmed
-            self.fates[place] = fate
-        self.open -= 1
-        if not self.open:
-            self.end()
-
-    def end(self) -> None:
-        if not self.over.done():
-            self.over.set_result(None)
-
-
 class Client(asyncio.Protocol):
     """One connection. Made by `connect`."""
 
@@ -96,9 +76,7 @@ class Client(asyncio.Protocol):
         self._answer: asyncio.Future[Frame] | None = None
         self._consumers: dict[bytes, Consumer] = {}
         self._consumed = 0
-        self._published = 0
-        self._open: dict[int, tuple[_Batch, int]] = {}
-        """Which batch, and where in it, a message belongs to that the broker has not answered for."""
+        self._confirmations = Confirmations()
         self._paused = False
         self._heard = self._loop.time()
         self._silent = True
@@ -124,9 +102,9 @@ class Client(asyncio.Protocol):
                     if (deliver := self._consumers.get(consumer)) is not None:
                         deliver(tag, body)
                 case Confirmed():
-                    self._confirm(event)
+                    self._confirmations.confirm(event)
                 case Returned(key):
-                    self._return(key)
+                    self._confirmations.note_return(key)
                 case Said(channel, method):
                     self._hear(channel, method)
 
@@ -168,7 +146,7 @@ class Client(asyncio.Protocol):
     async def open_channel(self) -> None:
         """Needed once; and again after the broker refused something, for that closes the channel."""
         self._channel_error = None
-        self._published = 0
+        self._confirmations = Confirmations()
         await self.call(commands.Channel.Open())
         await self.call(commands.Confirm.Select())
 
@@ -219,7 +197,7 @@ class Client(asyncio.Protocol):
 
     async def publish(self, letters: Sequence[Letter], *, patience: float) -> list[Fate]:
         """Publish messages, each to be kept on disk; what became of each by the end of our patience."""
-        batch = _Batch(letters)
+        batch = Batch(letters)
         with suppress(TimeoutError):
             async with asyncio.timeout(patience):
                 await self.room.wait()
@@ -228,12 +206,10 @@ class Client(asyncio.Protocol):
                     await batch.over
         return [fate or Fate.UNCONFIRMED for fate in batch.fates]
 
-    def _send(self, batch: _Batch) -> None:
+    def _send(self, batch: Batch) -> None:
         # Written before it is counted: a letter that cannot be written must not shift the numbers of the next ones.
         words = b"".join([wire.publish(letter, largest=self._reader.largest) for letter in batch.letters])
-        for place in range(len(batch.letters)):
-            self._published += 1
-            self._open[self._published] = batch, place
+        self._confirmations.expect(batch)
         self._write(words)
 
     async def consume(self, queue: str, consumer: Consumer) -> str:
@@ -255,21 +231,6 @@ class Client(asyncio.Protocol):
     def reject(self, tag: int) -> None:
         """Have a message put aside."""
         self._write(wire.say(commands.Basic.Reject(delivery_tag=tag, requeue=False)))
-
-    def _confirm(self, event: Confirmed) -> None:
-        number, all_before, taken = event
-        fate = Fate.CONFIRMED if taken else Fate.REFUSED
-        last = min(number, self._published)  # a broker that confirms more than there is should not keep us counting
-        for each in range(next(iter(self._open), last), last + 1) if all_before else (number,):
-            if (found := self._open.pop(each, None)) is not None:
-                batch, place = found
-                batch.settle(place, fate)
-
-    def _return(self, key: str) -> None:
-        """Its confirmation follows; in the meantime it is known that nobody takes it."""
-        for batch, place in self._open.values():
-            if batch.letters[place].key == key:
-                batch.fates[place] = Fate.RETURNED
 
     # ---------------------------------------------------------------- what the broker says by itself, and answers
 
@@ -304,9 +265,7 @@ class Client(asyncio.Protocol):
         self._consumers.clear()
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(error)
-        unanswered, self._open = self._open, {}
-        for batch, _ in unanswered.values():
-            batch.end()
+        self._confirmations.end()
         if self.lost is not None:
             self.lost(error)
 

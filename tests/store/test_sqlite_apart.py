@@ -5,14 +5,16 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from postroom import Outbox
 from postroom.store import claims, dispatch
 from postroom.store.plan import Plan, Rows
+from postroom.store.questions import next_due
 from postroom.store.sqlite import database
 from postroom.vocabulary import EmailId, Priority
 from tests.store.journey import email, enqueue
@@ -84,6 +86,35 @@ def test_what_is_taken_over_before_it_was_read_is_not_ours(
     assert len(found) == 2
     assert len(taken) == 1
     assert {each.claim for each in taken}.isdisjoint(each.claim for each in found)
+
+
+def test_a_mere_question_waits_for_no_writer(migrated_sqlite_url: str, outbox: Outbox) -> None:
+    impatient = database.SqliteDatabase(Path(migrated_sqlite_url.removeprefix("sqlite:///")), patience=0.05)
+    with outbox.database.transaction():
+        due = impatient.run(next_due(), atomic=False)
+    impatient.close()
+
+    assert due is None
+
+
+@pytest.mark.parametrize(
+    ("name", "waits"), [("SQLITE_BUSY", True), ("SQLITE_BUSY_RECOVERY", True), ("SQLITE_FULL", False)]
+)
+def test_a_writer_waits_while_another_writes_or_recovers(name: str, waits: bool) -> None:
+    """A process that was killed leaves work behind, which the next one does before anybody may write."""
+    error = sqlite3.OperationalError("database is locked")
+    error.sqlite_errorname = name
+
+    class Busy:
+        def execute(self, sql: str) -> None:
+            raise error
+
+    begin = partial(database.SqliteDatabase._has_begun, cast(sqlite3.Connection, Busy()))
+    if waits:
+        assert begin(last=False) is False
+    for last in (True,) if waits else (True, False):
+        with pytest.raises(sqlite3.OperationalError):
+            begin(last=last)
 
 
 def test_a_writer_waits_for_another_and_says_when_that_takes_too_long(migrated_sqlite_url: str, outbox: Outbox) -> None:

@@ -110,7 +110,8 @@ class SqliteDatabase:
         try:
             connection.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
-            if last or error.sqlite_errorname != "SQLITE_BUSY":
+            # Also while another process mends what a killed one left: that is SQLITE_BUSY_RECOVERY.
+            if last or not error.sqlite_errorname.startswith("SQLITE_BUSY"):
                 raise
             return False
         return True
@@ -193,9 +194,11 @@ class SqliteDatabase:
             with self._transaction(connection, writes=True):
                 return self._copy(connection, step)
         statements = list(self.dialect.speak(step, ParameterStyle.NAMED))
-        question = [statements.pop()] if len(statements) > 1 and statements[-1][0].startswith("SELECT") else []
-        with self._transaction(connection, writes=True):
-            rows = _fetch(connection, statements)
+        question = [statements.pop()] if statements[-1][0].startswith("SELECT") else []
+        rows: Rows = []
+        if statements:
+            with self._transaction(connection, writes=True):
+                rows = _fetch(connection, statements)
         return _fetch(connection, question) if question else rows
 
     def _copy(self, connection: sqlite3.Connection, copy: Copy) -> Rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -123,6 +124,27 @@ async def test_a_temporary_refusal_is_tried_again_when_the_policy_says(office: O
     assert stored.next_attempt_at is not None
     slack = timedelta(seconds=1)  # two clocks
     assert before - slack <= stored.next_attempt_at - timedelta(minutes=7) <= after + slack
+
+
+async def test_what_comes_due_again_while_the_worker_asks_is_not_left_behind(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer to «is anything due?» is as old as the question; by then the last attempt may have failed."""
+    office.server.script(at="dot", reply="451 4.3.0 try later")
+    [id] = office.enqueue(policy=RetryPolicy(steps=["0s"], max_attempts=3))
+    async with office._employed(f"{office.server.url}?{LIMITS}", {"until_idle": True}) as worker:
+        run = worker._database.run
+
+        async def slowly(plan: Any, **how: Any) -> Any:
+            answer = await run(plan, **how)
+            if plan.__name__ == "next_due":
+                await until(worker._idle)
+            return answer
+
+        monkeypatch.setattr(worker._database, "run", slowly)
+        await worker.run()
+
+    assert (office.get(id).status, office.get(id).attempts) == (Status.DEAD, 3)
 
 
 async def test_attempts_used_up_make_an_email_dead(office: Office) -> None:

@@ -139,8 +139,9 @@ class Claimer:
         """Wait until there may be something to claim. True when the work is done and the worker may stop."""
         if len(self._buffer) > self._buffer.mark:
             return False
+        idle = self._bench.idle()  # before the question: what was in hand then may be due by the time of the answer
         due = await self._database.run(questions.next_due(), writes=False, atomic=False)
-        if self._bench.until_idle and self._bench.idle() and not self._something_due(due):
+        if self._bench.until_idle and idle and not self._something_due(due):
             return True
         await first_of(self._wake_up.woken.wait(), self.stopping.wait(), seconds=self._pause_until(due))
         return False

@@ -27,7 +27,7 @@ test: .venv/installed-dev ## run all tests, on SQLite, a private PostgreSQL and 
 storm: .venv/installed-dev ## kill workers a thousand times and count every copy (ARGS="--kills 5000" for more)
 	scripts/set-up postgres
 	scripts/set-up rabbitmq
-	$(VENV)/python -m tests.worker.storm $(ARGS)
+	$(VENV)/python -m tests.work.storm $(ARGS)
 
 check: .venv/installed-dev ## lint, formatting, types, and the direction of imports
 	$(VENV)/ruff check .

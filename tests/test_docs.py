@@ -17,11 +17,11 @@ import pytest
 
 import postroom
 from postroom import AsyncOutbox, DeadReason, OnDoubt, Outbox, Priority, Status, errors
-from postroom.claim.breaker import BreakerState
-from postroom.intake import Wishes
+from postroom.outbox.submission import Wishes
 from postroom.settle.attempt import RecipientStatus
 from postroom.settle.policy import PRESETS
 from postroom.store.contract import Filter, Receipt, StoredEmail
+from postroom.work.breaker import BreakerState
 from tests.documentation.page import ROOT, Page, pages
 
 PAGES = {page.name: page for page in pages()}
@@ -181,7 +181,9 @@ def test_every_verb_of_an_outbox_is_in_the_reference(outbox: type) -> None:
     assert [verb for verb in verbs if f"| `{verb}(" not in page] == []
 
 
-@pytest.mark.parametrize("value", [Filter, Receipt, StoredEmail, postroom.inline.Sending], ids=lambda v: v.__name__)
+@pytest.mark.parametrize(
+    "value", [Filter, Receipt, StoredEmail, postroom.outbox.inline.SendOutcome], ids=lambda v: v.__name__
+)
 def test_every_field_of_what_an_outbox_gives_is_in_the_reference(value: type) -> None:
     page = PAGES[f"{REFERENCE}/python-api.md"].text
 

@@ -9,10 +9,10 @@ import httpx
 from fastapi import FastAPI
 
 from postroom import Outbox
-from postroom.people.accounts import add_person
-from postroom.people.chance import new_token
-from postroom.people.tokens import add_token
-from postroom.people.values import Role
+from postroom.accounts.accounts import add_person
+from postroom.accounts.chance import new_token
+from postroom.accounts.tokens import add_token
+from postroom.accounts.values import Role
 
 
 def token_for(outbox: Outbox, role: Role, *, workspaces: Collection[str] | None = None) -> str:

@@ -12,14 +12,14 @@ import httpx
 from fastapi import FastAPI
 
 from postroom import AsyncOutbox
+from postroom.accounts.accounts import add_person
+from postroom.accounts.audit import read_audit
+from postroom.accounts.chance import TOKEN_PREFIX, new_token
+from postroom.accounts.code_email import CODE_KIND
+from postroom.accounts.passwords import hash_password
+from postroom.accounts.tokens import add_token
+from postroom.accounts.values import Person, Role
 from postroom.admin.app import build
-from postroom.people.accounts import add_person
-from postroom.people.audit import read_audit
-from postroom.people.chance import TOKEN_PREFIX, new_token
-from postroom.people.letters import CODE_KIND
-from postroom.people.passwords import hash_password
-from postroom.people.tokens import add_token
-from postroom.people.values import Person, Role
 from tests.store.journey import Clock
 
 PASSWORD = "correct horse battery staple"

@@ -11,9 +11,9 @@ import pytest
 from fastapi import FastAPI
 
 from postroom import AsyncOutbox, Outbox, Status
-from postroom.claim import transports
-from postroom.people.values import Role
+from postroom.accounts.values import Role
 from postroom.web import admin
+from postroom.work import transports
 from tests.admin.callers import caller, token_for
 from tests.store.journey import bring_to, email, enqueue
 

@@ -10,10 +10,10 @@ import pytest
 import pytest_asyncio
 
 from postroom import AsyncOutbox
-from postroom.people.accounts import add_person
-from postroom.people.audit import write_audit
-from postroom.people.tokens import add_token
-from postroom.people.values import Role
+from postroom.accounts.accounts import add_person
+from postroom.accounts.audit import write_audit
+from postroom.accounts.tokens import add_token
+from postroom.accounts.values import Role
 from tests.admin.callers import caller
 from tests.admin.front_door import House, open_house
 

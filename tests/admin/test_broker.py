@@ -13,7 +13,7 @@ from httpx import ASGITransport, AsyncClient
 
 from postroom import AsyncOutbox, Outbox
 from postroom.admin.app import build
-from tests.desk.services import beat, told
+from tests.operate.services import beat, told
 from tests.store.journey import enqueue
 
 DEPTHS = {"email.dispatcher.send.urgent": 0, "email.dispatcher.send": 1200, "email.dispatcher.send.bulk": 4}

@@ -12,9 +12,9 @@ import httpx
 import pytest
 
 from postroom import AsyncOutbox, Outbox
+from postroom.accounts.values import Role
 from postroom.admin.conversations import conversation
-from postroom.desk.values import AttemptView, ResultView
-from postroom.people.values import Role
+from postroom.operate.values import AttemptView, ResultView
 from postroom.web import admin
 from tests.admin.callers import caller, token_for
 from tests.store.journey import claim, dead, email, settle

@@ -10,11 +10,11 @@ import pytest
 from httpx import ASGITransport, AsyncClient, Response
 
 from postroom import AsyncOutbox, Attachment, Email
+from postroom.accounts.accounts import add_person
+from postroom.accounts.tokens import add_token
+from postroom.accounts.values import Role
 from postroom.admin.app import build
-from postroom.desk import DeskService
-from postroom.people.accounts import add_person
-from postroom.people.tokens import add_token
-from postroom.people.values import Role
+from postroom.operate import Operations
 
 HOSTILE = "<script>alert('x')</script><img src=x onerror=alert(1)>"
 QUEUE = "/admin/email-queue"
@@ -325,7 +325,7 @@ async def test_the_tabs_are_counted_without_the_rest_of_the_dashboard(
     async def never(*_: object, **__: object) -> None:
         raise AssertionError("the queue asked for the dashboard")
 
-    monkeypatch.setattr(DeskService, "dashboard", never)
+    monkeypatch.setattr(Operations, "dashboard", never)
     page = (await browser.get(f"{QUEUE}?status=dead")).text
 
     assert '<span class="many many-dead">1</span>' in page

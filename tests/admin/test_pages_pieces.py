@@ -14,7 +14,7 @@ from postroom.admin.charts import HEIGHT, LEAST, chart, round_up
 from postroom.admin.corrections import changed
 from postroom.admin.notices import read_notice, with_notice
 from postroom.admin.wording import milliseconds, octets, relative
-from postroom.desk.values import Point, Series
+from postroom.operate.values import Point, Series
 from postroom.vocabulary import Status
 
 NOW = datetime(2026, 5, 17, 12, 0, tzinfo=UTC)

@@ -12,7 +12,7 @@ import pytest_asyncio
 from starlette.routing import Mount, Route
 
 from postroom import Email
-from postroom.people.values import Role
+from postroom.accounts.values import Role
 from tests.admin.front_door import PLAIN, House, open_house
 
 OPEN = {

@@ -12,9 +12,9 @@ from fastapi import FastAPI
 from hypothesis import HealthCheck, settings
 
 from postroom import AsyncOutbox, Outbox, Status
-from postroom.claim import transports
-from postroom.people.values import Role
+from postroom.accounts.values import Role
 from postroom.web import admin
+from postroom.work import transports
 from tests.admin import formats
 from tests.admin.callers import token_for
 from tests.store.journey import bring_to, email

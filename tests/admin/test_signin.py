@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from postroom.people import rules
-from postroom.people.letters import CODE_KIND, LOCKED_KIND
-from postroom.people.values import Role
+from postroom.accounts import rules
+from postroom.accounts.code_email import CODE_KIND, LOCKED_KIND
+from postroom.accounts.values import Role
 from tests.admin.front_door import PASSWORD, SECURE, House, open_house
 
 ADMIN = "admin@example.org"

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom import Email
+from postroom.accounts.tokens import revoke_token, tokens_of
+from postroom.accounts.values import Person, Role
 from postroom.admin.headers import content_policy
 from postroom.admin.limits import Limiter, block_of
 from postroom.admin.security import csrf_token, needs, safe_next
-from postroom.people.tokens import revoke_token, tokens_of
-from postroom.people.values import Person, Role
 from tests.admin.front_door import PASSWORD, PLAIN, Browser, House, open_house
 
 ACT = "/api/admin/outbox/{id}/cancel"

@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from postroom import Outbox
-from postroom.people.accounts import add_person
-from postroom.people.values import Role
+from postroom.accounts.accounts import add_person
+from postroom.accounts.values import Role
 
 COMMAND = [sys.executable, "-m", "postroom.cli", "web", "--port", "0"]
 

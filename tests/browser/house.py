@@ -14,14 +14,14 @@ import uvicorn
 from fastapi import FastAPI
 
 from postroom import AsyncOutbox, Email, Outbox
+from postroom.accounts.accounts import add_person
+from postroom.accounts.passwords import hash_password
+from postroom.accounts.values import Role
 from postroom.admin.app import build
-from postroom.claim.breaker import BreakerState
-from postroom.claim.transports import known_transports
-from postroom.embedded import WorkerThread
-from postroom.people.accounts import add_person
-from postroom.people.passwords import hash_password
-from postroom.people.values import Role
 from postroom.testing import ScriptedSmtp
+from postroom.work.breaker import BreakerState
+from postroom.work.thread import WorkerThread
+from postroom.work.transports import known_transports
 
 
 class House:

@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, expect
 
 from postroom import Email, RetryPolicy
-from postroom.claim.transports import register
+from postroom.work.transports import register
 from tests.browser.entrance import PASSWORD, code_in_mail, give_code, give_password
 from tests.browser.furnish import furnish
 from tests.browser.house import House

@@ -11,11 +11,11 @@ import aiormq
 import pytest
 
 from postroom import Outbox
-from postroom.dispatch.link import open_session
-from postroom.dispatch.topology import Broker, lane_queues
+from postroom.broker.link import open_session
+from postroom.broker.topology import Broker, lane_queues
 from tests.cli.conftest import CommandLine, enqueue
 from tests.cli.test_dispatching import declare_otherwise
-from tests.desk.services import beat, told
+from tests.operate.services import beat, told
 
 
 def checks(postroom: CommandLine) -> dict[str, dict[str, Any]]:
@@ -119,7 +119,7 @@ def test_a_url_of_another_kind_and_an_absent_library_are_failures(
 ) -> None:
     monkeypatch.setenv("POSTROOM_BROKER", "http://rabbit:15672/")
     of_another_kind = checks(postroom)["broker"]
-    monkeypatch.setitem(sys.modules, "postroom.brokered", None)
+    monkeypatch.setitem(sys.modules, "postroom.broker.services", None)
     monkeypatch.setitem(sys.modules, "pamqp", None)
     absent = checks(postroom)["broker"]
 

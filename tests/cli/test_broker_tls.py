@@ -15,8 +15,8 @@ import pytest
 import trustme
 
 from postroom import Outbox
-from postroom.dispatch.link import BrokerAway, open_session
-from postroom.dispatch.topology import Broker
+from postroom.broker.link import BrokerAway, open_session
+from postroom.broker.topology import Broker
 from tests.cli.conftest import CommandLine
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from postroom import Outbox
-from postroom.claim import transports
+from postroom.work import transports
 from tests.cli.conftest import CommandLine
 
 NAME = "smtp.example.org:587"

@@ -7,10 +7,10 @@ import smtplib
 import pytest
 
 from postroom import Email, Outbox, Status
-from postroom.embedded import WorkerThread
 from postroom.inbox import DevInbox, Trouble
 from postroom.inbox.chaos import COUNTED, Chaos
 from postroom.send.script import At, Moment
+from postroom.work.thread import WorkerThread
 from tests.inbox.post import plain, post
 
 EMAIL = Email(to="ada@example.org", subject="Hello", text="Good to see you.")

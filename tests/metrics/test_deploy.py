@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 import yaml
 
-from postroom.claim.breaker import BreakerState
-from postroom.claim.telling import _SAID
-from postroom.dispatch.meter import Fate
+from postroom.broker.meter import Fate
 from postroom.metrics.catalogue import CATALOGUE, OF_A_WORKER, OF_DISPATCH, OF_THE_DATABASE, Metric
 from postroom.metrics.counting import OUTCOMES
 from postroom.metrics.families import ROLES
 from postroom.send.contract import Phase
 from postroom.vocabulary import Status
+from postroom.work.breaker import BreakerState
+from postroom.work.telling import _SAID
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from postroom import Outbox
-from postroom.dispatch.message import encode
-from postroom.dispatch.meter import Fate
+from postroom.broker.message import encode
+from postroom.broker.meter import Fate
 from postroom.metrics.catalogue import OF_A_WORKER, OF_DISPATCH
 from postroom.metrics.counting import WorkerMeter
 from postroom.metrics.dispatching import CountingDispatch
@@ -23,13 +23,13 @@ from postroom.metrics.families import MOST_QUEUES
 from postroom.metrics.serving import served
 from postroom.store.dispatch import Named
 from postroom.testing import ScriptedSmtp
-from tests.desk.services import beat, told
-from tests.dispatch.hatch import Hatch
+from tests.broker.hatch import Hatch
 from tests.metrics.scrape import Scrape, family_name
 from tests.metrics.test_standing import scrape
 from tests.metrics.test_worker import asked
+from tests.operate.services import beat, told
 from tests.store.journey import Clock, email
-from tests.worker.office import wait_until
+from tests.work.office import wait_until
 
 COUNTERS = ("published", "confirmed", "returned", "requeued", "gave_up", "announced", "stale", "poison")
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from postroom import EmailId, Outbox, RetryPolicy
-from postroom.claim.telling import tell_attempt
 from postroom.cli import secrets
 from postroom.cli.logs import write_logs
 from postroom.cli.secrets import keep_secret, masked, masked_value
@@ -24,7 +23,8 @@ from postroom.settle.attempt import Outcome
 from postroom.store.open import open_async_database
 from postroom.testing import ScriptedSmtp
 from postroom.vocabulary import Status
-from postroom.worker import Worker, WorkerSettings
+from postroom.work.telling import tell_attempt
+from postroom.work.worker import Worker, WorkerSettings
 from tests.store.journey import email
 
 PASSWORD = "hunter2-is-long"
@@ -178,7 +178,7 @@ def test_the_longer_of_two_secrets_is_hidden_whole() -> None:
 
 
 def test_secrets_of_a_file_of_settings_are_known_to_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from postroom.cli.desk import Desk
+    from postroom.cli.target import Desk
 
     (tmp_path / "postroom.toml").write_text(f'smtp = "smtp://me:{PASSWORD}@mx:587"\nsecret = "the-key-of-codes"\n')
     monkeypatch.chdir(tmp_path)

@@ -6,13 +6,13 @@ from datetime import timedelta
 from pathlib import Path
 
 from postroom import Outbox, Status
-from postroom.claim import transports
-from postroom.claim.recovery import Recovery
 from postroom.metrics.families import MOST_HOSTS, text_of
 from postroom.metrics.standing import Standing, standing
 from postroom.settle.verdict import Health, TransportVerdict
 from postroom.store import heartbeats, housekeeping
 from postroom.store.open import open_async_database
+from postroom.work import transports
+from postroom.work.recovery import Recovery
 from tests.metrics.scrape import Scrape
 from tests.store.journey import LEASE, Clock, bring_to, claim, dead, enqueue, retrying, sent, settle
 

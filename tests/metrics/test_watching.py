@@ -19,13 +19,13 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from postroom import Outbox, Status
-from postroom.claim import transports
 from postroom.cli.app import app
 from postroom.cli.picture import MOST_WORKERS, picture
 from postroom.cli.watching import Look, interval_in_seconds, line
 from postroom.errors import ConfigurationError
 from postroom.metrics.standing import Standing, standing
 from postroom.store import heartbeats
+from postroom.work import transports
 from tests.store.journey import Clock, bring_to
 
 

@@ -8,8 +8,8 @@ import httpx
 import pytest
 
 from postroom import Email
+from postroom.accounts.values import Role
 from postroom.metrics.catalogue import OF_THE_DATABASE, Kind
-from postroom.people.values import Role
 from tests.admin.front_door import House, open_house
 from tests.metrics.scrape import Scrape, family_name
 

@@ -24,12 +24,12 @@ from postroom.metrics.counting import Buckets, WorkerMeter
 from postroom.metrics.serving import served
 from postroom.send.smtp.pool import SmtpTransport
 from postroom.store.open import open_async_database
-from postroom.supervise import supervise
 from postroom.testing import ScriptedSmtp
-from postroom.worker import Worker, WorkerSettings
+from postroom.work.supervise import supervise
+from postroom.work.worker import Worker, WorkerSettings
 from tests.metrics.scrape import Scrape, family_name
 from tests.store.journey import email
-from tests.worker.office import wait_until
+from tests.work.office import wait_until
 
 ONCE_MORE = RetryPolicy(steps=["0s"], max_attempts=5, name="once more")
 

@@ -63,10 +63,10 @@ async def test_reports_are_the_same_with_and_without_pipelining(connect: Connect
 
 async def test_without_the_offer_nothing_is_pipelined(connect: Connect) -> None:
     with ScriptedSmtp(extensions=()) as server:
-        async with connect(server.url).connection() as lane:
+        async with connect(server.url).connection() as line:
             first, second = letter(1, ADA, BOB), letter(2)
-            await lane.deliver(first, following=second)
-            await lane.deliver(second)
+            await line.deliver(first, following=second)
+            await line.deliver(second)
 
         assert server.violations == []
         assert len(server.messages) == 2
@@ -83,9 +83,9 @@ async def test_a_server_that_knows_only_helo_is_served(connect: Connect) -> None
 
 async def test_the_next_envelope_rides_behind_the_dot(connect: Connect, smtp_server: ScriptedSmtp) -> None:
     letters = [letter(number, ADA, BOB) for number in range(5)]
-    async with connect(smtp_server.url).connection() as lane:
+    async with connect(smtp_server.url).connection() as line:
         for current, following in zip(letters, [*letters[1:], None], strict=True):
-            report = await lane.deliver(current, following=following)
+            report = await line.deliver(current, following=following)
             assert report.reply is not None
             assert report.reply.code == 250
 
@@ -98,9 +98,9 @@ async def test_permission_for_the_next_email_is_asked_at_its_own_dot(
     connect: Connect, smtp_server: ScriptedSmtp
 ) -> None:
     first, second = letter(1), letter(2)
-    async with connect(smtp_server.url).connection() as lane:
-        await lane.deliver(first, following=second)
-        report = await lane.deliver(second, before_dot=lambda: False)
+    async with connect(smtp_server.url).connection() as line:
+        await line.deliver(first, following=second)
+        report = await line.deliver(second, before_dot=lambda: False)
 
     assert report.fault is not None
     assert (report.fault.kind, report.dot_left) == (FaultKind.ABANDONED, False)
@@ -110,9 +110,9 @@ async def test_permission_for_the_next_email_is_asked_at_its_own_dot(
 async def test_a_refused_email_does_not_take_the_next_one_with_it(connect: Connect, smtp_server: ScriptedSmtp) -> None:
     smtp_server.script(at="dot", reply="554 5.7.1 spam", times=1)
     first, second = letter(1), letter(2)
-    async with connect(smtp_server.url).connection() as lane:
-        refused = await lane.deliver(first, following=second)
-        accepted = await lane.deliver(second)
+    async with connect(smtp_server.url).connection() as line:
+        refused = await line.deliver(first, following=second)
+        accepted = await line.deliver(second)
 
     assert (refused.reply and refused.reply.code, accepted.reply and accepted.reply.code) == (554, 250)
     assert smtp_server.connections == 1
@@ -132,9 +132,9 @@ async def test_an_envelope_opened_on_a_connection_that_ends_goes_out_once_on_the
 ) -> None:
     smtp_server.script(times=1, **rule)
     first, second = letter(1), letter(2)
-    async with connect(smtp_server.url).connection() as lane:
-        await lane.deliver(first, following=second)
-        report = await lane.deliver(second)
+    async with connect(smtp_server.url).connection() as line:
+        await line.deliver(first, following=second)
+        report = await line.deliver(second)
 
     assert report.reply is not None
     assert report.reply.code == 250
@@ -145,11 +145,11 @@ async def test_an_envelope_opened_on_a_connection_that_ends_goes_out_once_on_the
 async def test_refused_recipients_of_the_next_envelope_are_its_own(connect: Connect, smtp_server: ScriptedSmtp) -> None:
     smtp_server.script(at="rcpt", argument=EVE, reply="550 5.1.1 who?")
     first, second, third = letter(1, ADA, EVE), letter(2, EVE), letter(3, BOB)
-    async with connect(smtp_server.url).connection() as lane:
+    async with connect(smtp_server.url).connection() as line:
         reports = [
-            await lane.deliver(first, following=second),
-            await lane.deliver(second, following=third),
-            await lane.deliver(third),
+            await line.deliver(first, following=second),
+            await line.deliver(second, following=third),
+            await line.deliver(third),
         ]
 
     codes = [[reply and reply.code for reply in report.recipients] for report in reports]
@@ -161,12 +161,12 @@ async def test_an_envelope_that_was_opened_and_not_asked_for_closes_the_connecti
     connect: Connect, smtp_server: ScriptedSmtp
 ) -> None:
     transport = connect(smtp_server.url)
-    async with transport.connection() as lane:
-        await lane.deliver(letter(1), following=letter(2))
-        report = await lane.deliver(letter(3))
+    async with transport.connection() as line:
+        await line.deliver(letter(1), following=letter(2))
+        report = await line.deliver(letter(3))
         assert report.reply is not None
         assert report.reply.code == 250
-        await lane.deliver(letter(4), following=letter(5))
+        await line.deliver(letter(4), following=letter(5))
     await transport.send(letter(6))
 
     assert [message.message_id for message in smtp_server.messages] == [message_id(number) for number in (1, 3, 4, 6)]
@@ -177,10 +177,10 @@ async def test_an_envelope_with_very_many_recipients_waits_for_its_turn(
     connect: Connect, smtp_server: ScriptedSmtp
 ) -> None:
     crowd = letter(2, *(f"user{number}@example.org" for number in range(500)))
-    async with connect(smtp_server.url).connection() as lane:
-        await lane.deliver(letter(1), following=crowd)
+    async with connect(smtp_server.url).connection() as line:
+        await line.deliver(letter(1), following=crowd)
         assert not any(command.startswith("RCPT TO:<user") for command in smtp_server.commands)
-        report = await lane.deliver(crowd)
+        report = await line.deliver(crowd)
 
     assert report.reply is not None
     assert (report.reply.code, len(report.recipients)) == (250, 500)
@@ -190,9 +190,9 @@ async def test_an_envelope_with_very_many_recipients_waits_for_its_turn(
 async def test_a_message_larger_than_the_server_takes_is_never_uploaded(connect: Connect) -> None:
     with ScriptedSmtp(extensions=("PIPELINING", "SIZE 1000")) as server:
         large = letter(2, text=b"x" * 1000 + b"\r\n")
-        async with connect(server.url).connection() as lane:
-            await lane.deliver(letter(1), following=large)
-            report = await lane.deliver(large)
+        async with connect(server.url).connection() as line:
+            await line.deliver(letter(1), following=large)
+            report = await line.deliver(large)
 
         assert report.fault is not None
         assert (report.fault.kind, report.fault.phase) == (FaultKind.TOO_LARGE, Phase.MAIL)
@@ -228,8 +228,8 @@ async def test_an_address_cannot_carry_commands(connect: Connect, address: str, 
             await transport.send(letter(1, ADA, address))
         with pytest.raises(ValueError, match="address"):
             await transport.send(replace(letter(2), sender=address))
-        async with transport.connection() as lane:
-            report = await lane.deliver(letter(3), following=letter(4, address))
+        async with transport.connection() as line:
+            report = await line.deliver(letter(3), following=letter(4, address))
 
         assert report.reply is not None
         assert report.reply.code == 250

@@ -37,9 +37,9 @@ async def test_no_more_connections_than_allowed(connect: Connect, smtp_server: S
 
 async def test_a_connection_is_given_up_after_its_share_of_emails(connect: Connect, smtp_server: ScriptedSmtp) -> None:
     letters = [letter(number) for number in range(7)]
-    async with connect(smtp_server.url, "emails_per_connection=3").connection() as lane:
+    async with connect(smtp_server.url, "emails_per_connection=3").connection() as line:
         for current, following in zip(letters, [*letters[1:], None], strict=True):
-            await lane.deliver(current, following=following)
+            await line.deliver(current, following=following)
 
     assert [message.connection for message in smtp_server.messages] == [1, 1, 1, 2, 2, 2, 3]
     assert [message.data for message in smtp_server.messages] == [one.message for one in letters]

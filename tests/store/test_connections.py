@@ -12,7 +12,7 @@ import pytest
 
 from postroom import Attachment, Email
 from postroom.errors import ConfigurationError, SchemaError
-from postroom.intake import Intake
+from postroom.outbox.submission import Intake
 from postroom.store.connections import recognise
 from postroom.store.dialect import Dialect, postgres_dialect, sqlite_dialect
 from postroom.store.enqueue import enqueue, enqueue_each

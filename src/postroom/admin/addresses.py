@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from urllib.parse import urlencode
 
-from postroom.desk.values import Search, Workspaces
+from postroom.operate.values import Search, Workspaces
 from postroom.vocabulary import Status
 
 LIMIT = 50

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from pydantic import StringConstraints
 from starlette.convertors import Convertor, register_url_convertor
 
+from postroom.accounts.values import Person, Role
 from postroom.admin.auditing import auditor
 from postroom.admin.errors import ApiError
 from postroom.admin.requests import (
@@ -32,9 +33,8 @@ from postroom.admin.shapes import (
     WholeEmailShape,
 )
 from postroom.admin.visit import keeper
-from postroom.desk import DeskService
+from postroom.operate import Operations
 from postroom.outbox import AsyncOutbox
-from postroom.people.values import Person, Role
 
 _ERRORS = {
     400: "The body cannot be read.",
@@ -75,8 +75,8 @@ Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
 Key = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[\x20-\x7e]+$")]
 
 
-def _desk(request: Request) -> DeskService:
-    desk: DeskService = request.app.state.desk
+def _desk(request: Request) -> Operations:
+    desk: Operations = request.app.state.desk
     return desk
 
 
@@ -84,7 +84,7 @@ def _outbox(request: Request) -> AsyncOutbox:
     return _desk(request).outbox
 
 
-Desk = Annotated[DeskService, Depends(_desk)]
+Desk = Annotated[Operations, Depends(_desk)]
 
 
 @router.get("/admin/dashboard", tags=["dashboard"])
@@ -153,7 +153,7 @@ async def dismiss_emails(desk: Desk, person: Operator, chosen: ActOnFound | ActO
     return await _act(desk, person, "dismiss", chosen)
 
 
-async def _act(desk: DeskService, person: Person, act: str, chosen: ActOnFound | ActOnThese) -> ActResultShape:
+async def _act(desk: Operations, person: Person, act: str, chosen: ActOnFound | ActOnThese) -> ActResultShape:
     if isinstance(chosen, ActOnThese):
         ids = [str(id) for id in chosen.ids]
         result = await desk.act(act, ids, by=person.name, dry_run=chosen.dry_run, workspaces=person.workspaces)

@@ -11,10 +11,10 @@ from fastapi import Depends, FastAPI, Request
 from fastapi.staticfiles import StaticFiles
 
 from postroom import __version__
+from postroom.accounts.values import Role
 from postroom.admin import api, errors, health, security
-from postroom.desk import DeskService
+from postroom.operate import Operations
 from postroom.outbox import AsyncOutbox
-from postroom.people.values import Role
 
 PARTS = ("postroom.admin.signin", "postroom.admin.pages", "postroom.metrics.web")
 """Modules with a `router` of their own, by name: metrics stand above this app, and are included if they are there."""
@@ -37,7 +37,7 @@ def build(outbox: AsyncOutbox, *, dev: bool = False) -> FastAPI:
         openapi_url=None,
         separate_input_output_schemas=False,
     )
-    app.state.desk = DeskService(outbox)
+    app.state.desk = Operations(outbox)
     errors.install(app)
     security.install(app, outbox, outbox.settings, dev=dev)
     app.include_router(health.router)

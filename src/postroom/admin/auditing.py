@@ -7,13 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
+from postroom.accounts.values import Person, Role
 from postroom.admin.addresses import AuditAddress
 from postroom.admin.contexts import AuditLogPage
 from postroom.admin.errors import ApiError
 from postroom.admin.rendering import render
 from postroom.admin.security import needs
 from postroom.admin.visit import keeper
-from postroom.people.values import Person, Role
 
 router = APIRouter(include_in_schema=False)
 

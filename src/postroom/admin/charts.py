@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from postroom.admin.wording import clock, counted
-from postroom.desk.values import Point, Series
+from postroom.operate.values import Point, Series
 
 WIDTH = 600
 HEIGHT = 120

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from postroom.accounts.values import AuditPage
 from postroom.admin.addresses import AuditAddress, QueueAddress
 from postroom.admin.charts import Chart
-from postroom.admin.letters import LetterView
-from postroom.desk.broker import at_work
-from postroom.desk.values import Dashboard, EmailView, FoundPage
-from postroom.desk.wording import count_of
-from postroom.people.values import AuditPage
+from postroom.admin.contents import ContentView
+from postroom.operate.broker import at_work
+from postroom.operate.values import Dashboard, EmailView, FoundPage
+from postroom.operate.wording import count_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +77,7 @@ class EmailPage:
     """`/admin/email-queue/{id}`."""
 
     view: EmailView
-    letter: LetterView | None
+    letter: ContentView | None
     """None when it is sensitive: no body anywhere, for anyone."""
     shown: str
     """Which view of the letter: `html`, `text`, `source`, `headers`, `attachments` or `invite`."""
@@ -91,7 +91,7 @@ class ReplayPage:
     """`/admin/email-queue/{id}/replay`: the correction beside the original."""
 
     view: EmailView
-    letter: LetterView | None
+    letter: ContentView | None
     corrections: Mapping[str, str]
     """What the form holds."""
     problem: str = ""

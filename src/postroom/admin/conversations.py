@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from postroom.desk.values import AttemptView, ResultView
+from postroom.operate.values import AttemptView, ResultView
 from postroom.send.contract import Phase
 
 _OURS = {

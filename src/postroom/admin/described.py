@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 
 from postroom.compose.email import LONGEST_TAG
 from postroom.compose.safety import LONGEST_VALUE
-from postroom.intake import LONGEST_NAME
+from postroom.outbox.submission import LONGEST_NAME
 
 
 def _format(name: str, example: str) -> Any:

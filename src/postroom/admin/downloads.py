@@ -8,10 +8,10 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import Response
 
+from postroom.accounts.values import Person, Role
 from postroom.admin.places import desk_of
 from postroom.admin.security import needs
 from postroom.compose import Letter
-from postroom.people.values import Person, Role
 
 router = APIRouter(include_in_schema=False)
 

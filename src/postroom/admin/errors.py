@@ -18,7 +18,6 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from postroom.admin.rendering import environment, render
-from postroom.desk import TransportNotFound, TransportShared
 from postroom.errors import (
     ConfigurationError,
     EmailNotFound,
@@ -28,6 +27,7 @@ from postroom.errors import (
     SchemaError,
     StoreUnavailable,
 )
+from postroom.operate import TransportNotFound, TransportShared
 
 ERROR_PAGE = "error.html"
 

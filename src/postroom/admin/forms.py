@@ -9,18 +9,18 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import FormData
 
+from postroom.accounts.values import Person, Role
 from postroom.admin.addresses import QueueAddress
+from postroom.admin.contents import letter_view
 from postroom.admin.contexts import ConfirmPage, ReplayPage
 from postroom.admin.corrections import changed, written
-from postroom.admin.letters import letter_view
 from postroom.admin.notices import with_notice
 from postroom.admin.places import desk_of, root_of
 from postroom.admin.rendering import render
 from postroom.admin.security import content_policy, needs, safe_next
-from postroom.desk import TransportNotFound, TransportShared
-from postroom.desk.values import ActResult, Search
 from postroom.errors import EmailNotFound, InvalidEmail, NotApplicable
-from postroom.people.values import Person, Role
+from postroom.operate import TransportNotFound, TransportShared
+from postroom.operate.values import ActResult, Search
 
 router = APIRouter(include_in_schema=False)
 

@@ -8,18 +8,18 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
+from postroom.accounts.values import Person, Role
 from postroom.admin import auditing, downloads, forms
 from postroom.admin.addresses import QueueAddress
 from postroom.admin.charts import Chart, chart
+from postroom.admin.contents import ContentView, letter_view
 from postroom.admin.contexts import EmailPage, OverviewPage, QueuePage, Tab
-from postroom.admin.letters import LetterView, letter_view
 from postroom.admin.notices import read_notice
 from postroom.admin.places import desk_of, may_act
 from postroom.admin.rendering import render
 from postroom.admin.security import content_policy, needs
-from postroom.desk.values import Dashboard
 from postroom.errors import EmailNotFound
-from postroom.people.values import Person, Role
+from postroom.operate.values import Dashboard
 from postroom.vocabulary import Status
 
 router = APIRouter(include_in_schema=False)
@@ -103,7 +103,7 @@ def _version(request: Request, *, newest: int) -> int:
     return min(max(int(wanted), 1), newest) if wanted.isascii() and wanted.isdecimal() and len(wanted) < 6 else newest
 
 
-def _shown(request: Request, letter: LetterView | None) -> str:
+def _shown(request: Request, letter: ContentView | None) -> str:
     if letter is None:
         return ""
     wanted = request.query_params.get("view", "")

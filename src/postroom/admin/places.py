@@ -6,13 +6,13 @@ from typing import cast
 
 from fastapi import Request
 
-from postroom.desk.service import DeskService
-from postroom.people.values import Person, Role
+from postroom.accounts.values import Person, Role
+from postroom.operate.service import Operations
 
 
-def desk_of(request: Request) -> DeskService:
+def desk_of(request: Request) -> Operations:
     """The service behind this app."""
-    return cast("DeskService", request.app.state.desk)
+    return cast("Operations", request.app.state.desk)
 
 
 def may_act(person: Person) -> bool:

@@ -37,8 +37,8 @@ from postroom.admin.described import (
     somebody_gets_it,
 )
 from postroom.compose import Attachment, Email
-from postroom.desk.values import Search, Workspaces
-from postroom.intake import Wishes
+from postroom.operate.values import Search, Workspaces
+from postroom.outbox.submission import Wishes
 from postroom.vocabulary import OnDoubt, Status
 
 _LONGEST = 200

@@ -17,15 +17,15 @@ from urllib.parse import quote, urlsplit
 from fastapi import FastAPI, Request
 from starlette.responses import RedirectResponse, Response
 
+from postroom.accounts.chance import same
+from postroom.accounts.door import DoorKeeper
+from postroom.accounts.values import Person, Role
 from postroom.admin.bodies import BodyLimit
 from postroom.admin.errors import ApiError
 from postroom.admin.headers import SecurityHeaders, content_policy
 from postroom.admin.limits import Limiter
 from postroom.admin.visit import Visit, address_of, is_dev, keeper, known_visit, visit_of
 from postroom.outbox import AsyncOutbox
-from postroom.people.chance import same
-from postroom.people.door import DoorKeeper
-from postroom.people.values import Person, Role
 
 __all__ = ["content_policy", "csrf_token", "install", "needs", "safe_next", "sign_in_path"]
 

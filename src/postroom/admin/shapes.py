@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
-from postroom.claim.breaker import BreakerState
-from postroom.desk.values import (
+from postroom.accounts.values import AuditPage
+from postroom.operate.values import (
     ActResult,
     AttemptView,
     Dashboard,
@@ -21,9 +21,9 @@ from postroom.desk.values import (
     TransportView,
     WorkerView,
 )
-from postroom.people.values import AuditPage
 from postroom.store.contract import Receipt, StoredEmail
 from postroom.vocabulary import DeadReason, OnDoubt, Status
+from postroom.work.breaker import BreakerState
 
 
 class Shape(BaseModel):

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Form, Request
 from starlette.background import BackgroundTask
 from starlette.responses import RedirectResponse, Response
 
+from postroom.accounts.steps import Entered, Refused, WrongCode
 from postroom.admin.rendering import render
 from postroom.admin.security import check_forgery, retry_after, safe_next, sign_in_path
 from postroom.admin.visit import (
@@ -23,7 +24,6 @@ from postroom.admin.visit import (
     take_cookie,
     visit_of,
 )
-from postroom.people.steps import Entered, Refused, WrongCode
 
 router = APIRouter(include_in_schema=False)
 

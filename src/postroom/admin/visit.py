@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 
-from postroom.people.chance import keyed, new_token
-from postroom.people.door import DoorKeeper
-from postroom.people.values import Person, Role, Session, Stage
+from postroom.accounts.chance import keyed, new_token
+from postroom.accounts.door import DoorKeeper
+from postroom.accounts.values import Person, Role, Session, Stage
 
 LOCAL_NAMES = {"localhost", "127.0.0.1", "::1"}
 _KNOWN = "postroom.visit"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from postroom.claim.rate import parse_rate
-from postroom.claim.transports import reserve_rate, return_rate
+from postroom.claim.rate import Rate, Reservation, parse_rate, reserve
 from postroom.send.smtp.pool import SmtpTransport
+from postroom.store.contract import instant, microseconds
 from postroom.store.open import AsyncDatabase
+from postroom.store.plan import Plan, ask
 
 LONGEST_WAIT = 1.0
 """Seconds to wait at most for the next permission before looking around again."""
@@ -34,3 +35,18 @@ class Allowance:
         """Nobody had an email for these."""
         if self._rate is not None and unused:
             await self._database.run(return_rate(self._name, unused, self._rate))
+
+
+def reserve_rate(name: str, wanted: int, rate: Rate) -> Plan[Reservation]:
+    """Ask for permission to send so many now, in step with every other worker."""
+    [[*_, arrival, now]] = yield ask("lock_transport", name=name)
+    granted = reserve(arrival, microseconds(instant(now)), wanted, rate)
+    if granted.granted:
+        yield ask("change_arrival", name=name, arrival=granted.arrival)
+    return granted
+
+
+def return_rate(name: str, unused: int, rate: Rate) -> Plan[None]:
+    """Give back permissions that nobody had an email for: an idle worker must not use up what others could send."""
+    [[*_, arrival, _now]] = yield ask("lock_transport", name=name)
+    yield ask("change_arrival", name=name, arrival=arrival - unused * rate.interval)

@@ -1,4 +1,4 @@
-"""The emails a worker has claimed and not yet begun, and the lanes that wait for them."""
+"""The emails a worker has claimed and not yet begun, and the lines that wait for them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from postroom.vocabulary import Priority
 class Buffer:
     """Urgent before normal before bulk, oldest first within each.
 
-    A lane that finds nothing waits; the lane that began to wait last is served first, because its connection is warm.
+    A line that finds nothing waits; the line that began to wait last is served first, because its connection is warm.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Buffer:
         return self._count
 
     @property
-    def idle_lanes(self) -> int:
+    def idle_lines(self) -> int:
         return len(self._idle)
 
     def add(self, emails: Iterable[Claimed]) -> None:

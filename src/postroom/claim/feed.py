@@ -13,15 +13,24 @@ from datetime import timedelta
 from typing import Any, Protocol
 
 from postroom.claim.buffer import Buffer
-from postroom.claim.holdings import Holdings
+from postroom.claim.leases import Holdings
 from postroom.claim.meter import Meter
-from postroom.claim.minder import TransportMinder
 from postroom.claim.wakeup import WakeUp
 from postroom.send.smtp.pool import SmtpTransport
 from postroom.store.open import AsyncDatabase
 
 CALL_AGAIN = 1.0
 """Seconds until a task that was called off and has not ended is told again."""
+
+
+class Gate(Protocol):
+    """Whether emails may leave just now."""
+
+    def may_send(self) -> bool: ...
+
+    @property
+    def reason(self) -> str:
+        """Why not, in words for people; without addresses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +53,7 @@ class Workbench:
     """Whether the rest of the worker can take more on."""
     buffer: Buffer
     holdings: Holdings
-    minder: TransportMinder
+    gate: Gate
     wake_up: WakeUp
     meter: Meter
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from postroom.cli.acts import Act, carry_out
 from postroom.cli.choice import ActOptions, FilterOptions, Ids, Json
-from postroom.cli.desk import Desk
+from postroom.cli.target import Target
 from postroom.outbox import Outbox
 from postroom.store.contract import Filter
 
 
-def retry(desk: Desk, wanted: FilterOptions, options: ActOptions, ids: Ids = None, json: Json = False) -> None:
+def retry(target: Target, wanted: FilterOptions, options: ActOptions, ids: Ids = None, json: Json = False) -> None:
     """Start dead or doubtful emails over: due now, with all their attempts."""
-    carry_out(desk, _store_act("retry", "retried", options.actor), ids, wanted, options, json=json)
+    carry_out(target, _store_act("retry", "retried", options.actor), ids, wanted, options, json=json)
 
 
-def dismiss(desk: Desk, wanted: FilterOptions, options: ActOptions, ids: Ids = None, json: Json = False) -> None:
+def dismiss(target: Target, wanted: FilterOptions, options: ActOptions, ids: Ids = None, json: Json = False) -> None:
     """Delete dead or doubtful emails. Their keys stay taken."""
-    carry_out(desk, _store_act("dismiss", "dismissed", options.actor), ids, wanted, options, json=json)
+    carry_out(target, _store_act("dismiss", "dismissed", options.actor), ids, wanted, options, json=json)
 
 
-def cancel(desk: Desk, wanted: FilterOptions, options: ActOptions, ids: Ids = None, json: Json = False) -> None:
+def cancel(target: Target, wanted: FilterOptions, options: ActOptions, ids: Ids = None, json: Json = False) -> None:
     """Stop emails that have not left yet."""
-    carry_out(desk, _store_act("cancel", "cancelled", options.actor), ids, wanted, options, json=json)
+    carry_out(target, _store_act("cancel", "cancelled", options.actor), ids, wanted, options, json=json)
 
 
 def _store_act(name: str, done: str, actor: str) -> Act:

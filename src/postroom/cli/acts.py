@@ -10,9 +10,9 @@ import typer
 from rich.text import Text
 
 from postroom.cli.choice import ActOptions, FilterOptions, check_choice
-from postroom.cli.desk import Desk
 from postroom.cli.problems import ExitCode, tell
 from postroom.cli.screen import print_json, somebody_is_there, standard_error, standard_output
+from postroom.cli.target import Target
 from postroom.errors import ConfigurationError, EmailNotFound, NotApplicable, PostroomError
 from postroom.outbox import Outbox
 from postroom.store.acts import APPLIES_TO
@@ -45,7 +45,7 @@ class Tally:
 
 
 def carry_out(
-    desk: Desk,
+    target: Target,
     act: Act,
     ids: Sequence[str] | None,
     wanted: FilterOptions,
@@ -55,7 +55,7 @@ def carry_out(
 ) -> None:
     """Do it, tell what was done, and end with a code that says whether all of it was."""
     chosen = check_choice(ids, wanted, options)
-    with desk.outbox() as outbox:
+    with target.outbox() as outbox:
         if chosen:
             tally = _try_each(outbox, act, chosen) if options.dry_run else _on_each(outbox, act, chosen)
         else:

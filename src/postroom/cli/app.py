@@ -19,13 +19,13 @@ from postroom.cli import (
     reading,
     replaying,
     schema,
-    sending,
+    send,
     transports,
     web,
     working,
 )
 from postroom.cli.command import command
-from postroom.cli.desk import Desk
+from postroom.cli.target import Target
 
 app = typer.Typer(
     help="The reliable email outbox: every email your application commits is sent, or you can see why not.",
@@ -46,14 +46,14 @@ def _tell_version(wanted: bool) -> None:
 @app.callback()
 @command
 def postroom(
-    desk: Desk,
+    target: Target,
     context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_tell_version, help="Tell the version and leave.")
     ] = False,
 ) -> None:
     """Keeps what was said before the name of a command, for the command."""
-    context.obj = desk
+    context.obj = target
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -65,7 +65,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "sender": dispatching.sender,
     "web": web.web,
     "inbox": inbox.inbox,
-    "send": sending.send,
+    "send": send.send,
     "list": reading.list_emails,
     "show": reading.show,
     "stats": reading.stats,

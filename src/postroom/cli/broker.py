@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from postroom.cli.tables import bare_table
-from postroom.desk.broker import BrokerView, at_work, state_of, waiting_in
+from postroom.operate.broker import BrokerView, at_work, state_of, waiting_in
 
 
 def broker_lines(broker: BrokerView, counts: Mapping[str, int], *, now: datetime) -> RenderableType:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from postroom.cli.checks import Finding, Level
 from postroom.cli.overview import Overview
 from postroom.config import Settings
-from postroom.desk.broker import at_work
 from postroom.errors import ConfigurationError
+from postroom.operate.broker import at_work
 from postroom.vocabulary import Status
 
 if TYPE_CHECKING:
-    from postroom.dispatch.inspection import Inspection
+    from postroom.broker.inspection import Inspection
 
 
 def check_broker(settings: Settings) -> Iterator[Finding]:
@@ -23,10 +23,10 @@ def check_broker(settings: Settings) -> Iterator[Finding]:
         return
     try:
         # Imported here, for they need pamqp.
-        from postroom.brokered import broker_of
-        from postroom.dispatch.amqp.address import broker_name
-        from postroom.dispatch.inspection import inspect
-        from postroom.dispatch.link import BrokerAway
+        from postroom.broker.amqp.address import broker_name
+        from postroom.broker.inspection import inspect
+        from postroom.broker.link import BrokerAway
+        from postroom.broker.services import broker_of
     except ModuleNotFoundError as error:
         yield Finding(
             name="broker",

@@ -1,7 +1,7 @@
 """From a plain function to a command.
 
 Options that travel together are fields of a dataclass, each annotated as Typer wants it. A command names the dataclass
-as one argument; here it is spread out into options for Typer and gathered up again for the function. `Desk` is such a
+as one argument; here it is spread out into options for Typer and gathered up again for the function. `Target` is such a
 dataclass, and its options are understood before and after the name of a command.
 """
 
@@ -14,8 +14,8 @@ from typing import Any, get_type_hints
 
 import typer
 
-from postroom.cli.desk import Desk
 from postroom.cli.problems import told_plainly
+from postroom.cli.target import Target
 
 _CONTEXT = "typer_context"
 
@@ -30,8 +30,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         for name, group in groups.items():
             given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
         with told_plainly():
-            given["desk"] = given["desk"].beneath(context.obj)
-            given["desk"].prepare()
+            given["target"] = given["target"].beneath(context.obj)
+            given["target"].prepare()
             if "context" in hints:
                 given["context"] = context
             function(**given)
@@ -46,14 +46,14 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _spread(function: Callable[..., None], hints: dict[str, Any], groups: dict[str, type]) -> list[Parameter]:
-    """The function's parameters with every group in place of its dataclass; `desk` last, for it is in every help."""
+    """The function's parameters with every group in place of its dataclass; `target` last, for it is in every help."""
     found: list[Parameter] = []
     for name, parameter in signature(function).parameters.items():
-        if name in groups and name != "desk":
+        if name in groups and name != "target":
             found += _options(groups[name])
-        elif name not in ("context", "desk"):
+        elif name not in ("context", "target"):
             found.append(parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY))
-    return found + _options(Desk)
+    return found + _options(Target)
 
 
 def _options(group: type) -> list[Parameter]:

@@ -19,11 +19,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from postroom.cli.desk import Desk, LogLevel
 from postroom.cli.overview import Overview, sum_in_words
 from postroom.cli.problems import ExitCode
 from postroom.cli.screen import standard_output
 from postroom.cli.tables import counts_table, emails_table
+from postroom.cli.target import LogLevel, Target
 from postroom.outbox import Outbox
 from postroom.store.contract import StoredEmail
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def demo(
-    desk: Desk,
+    target: Target,
     directory: Annotated[
         Path | None, typer.Option(help="Where to keep the database; else a new temporary folder.", file_okay=False)
     ] = None,
@@ -44,19 +44,19 @@ def demo(
     inbox_port: Annotated[int, typer.Option(help="Of the dev inbox's page; 0 likewise.", min=0, max=65_535)] = 8025,
 ) -> None:
     """Watch emails survive an outage: SQLite, worker, admin app and dev inbox in one process."""
-    desk.prepare(quiet=LogLevel.ERROR)  # the story itself says what goes wrong
+    target.prepare(quiet=LogLevel.ERROR)  # the story itself says what goes wrong
     url = f"sqlite:///{_folder(directory) / 'demo.db'}"
     if once:
-        _play_once(desk, url)
+        _play_once(target, url)
     else:
-        _serve(desk, url, port=port, inbox_port=inbox_port)
+        _serve(target, url, port=port, inbox_port=inbox_port)
 
 
-def _play_once(desk: Desk, url: str) -> None:
+def _play_once(target: Target, url: str) -> None:
     from postroom.testing import ScriptedSmtp
 
     output = standard_output()
-    with ScriptedSmtp() as server, _outbox(desk, url, server.url) as outbox:
+    with ScriptedSmtp() as server, _outbox(target, url, server.url) as outbox:
         arrivals, emails = _play(output, outbox, server)
         _print_outbox(output, emails, Overview.of(outbox, conservation=True))
     _print_arrivals(output, arrivals)
@@ -65,18 +65,18 @@ def _play_once(desk: Desk, url: str) -> None:
         raise typer.Exit(ExitCode.NOT_DONE)
 
 
-def _serve(desk: Desk, url: str, *, port: int, inbox_port: int) -> None:
+def _serve(target: Target, url: str, *, port: int, inbox_port: int) -> None:
     """Play the story, then leave everything on until somebody stops it."""
     from postroom.demo.house import DeskThread, Guests, let_in
     from postroom.demo.story import Story
-    from postroom.embedded import WorkerThread
     from postroom.inbox import DevInbox
+    from postroom.work.thread import WorkerThread
 
     output = standard_output()
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopped.set())
-    with DevInbox(port=inbox_port) as inbox, _outbox(desk, url, inbox.smtp_url) as outbox:
+    with DevInbox(port=inbox_port) as inbox, _outbox(target, url, inbox.smtp_url) as outbox:
         let_in(outbox)
         with DeskThread(outbox.settings, port=port) as served:
             _print_addresses(output, served.url, inbox.url)
@@ -108,18 +108,18 @@ class _Switched:
 
 
 @contextmanager
-def _outbox(desk: Desk, url: str, smtp: str) -> Iterator[Outbox]:
+def _outbox(target: Target, url: str, smtp: str) -> Iterator[Outbox]:
     from postroom.demo.story import IMPATIENT, SENDER
 
     policies = {"impatient": IMPATIENT}
-    with Outbox(url, tables=desk.tables, smtp=smtp, sender=SENDER, policies=policies) as outbox:
+    with Outbox(url, tables=target.tables, smtp=smtp, sender=SENDER, policies=policies) as outbox:
         outbox.migrate()
         yield outbox
 
 
 def _play(output: Console, outbox: Outbox, server: MailServer) -> tuple[Arrivals, tuple[StoredEmail, ...]]:
     from postroom.demo.story import Story
-    from postroom.embedded import WorkerThread
+    from postroom.work.thread import WorkerThread
 
     story = Story(outbox, server)
     with WorkerThread(outbox.settings, grace="5s"):

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 from pydantic import SecretStr
 
-from postroom.cli.desk import Desk, LogLevel
 from postroom.cli.secrets import keep_secret
+from postroom.cli.target import LogLevel, Target
 from postroom.cli.working import (
     Grace,
     MetricsHost,
@@ -21,10 +21,10 @@ from postroom.cli.working import (
     run_service,
 )
 from postroom.config import Settings
-from postroom.embedded import way_out, worker_settings
 from postroom.errors import ConfigurationError
 from postroom.send.smtp.pool import SmtpTransport
-from postroom.supervise import supervise
+from postroom.work.supervise import supervise
+from postroom.work.thread import way_out, worker_settings
 
 BrokerUrl = Annotated[
     str | None, typer.Option("--broker", help="The broker: amqp://…, amqps://…; else POSTROOM_BROKER.", metavar="URL")
@@ -32,28 +32,28 @@ BrokerUrl = Annotated[
 
 
 def scheduler(
-    desk: Desk,
+    target: Target,
     broker: BrokerUrl = None,
     until_idle: Annotated[bool, typer.Option("--until-idle", help="Stop when nothing is due.")] = False,
     metrics_port: MetricsPort = None,
     metrics_host: MetricsHost = "127.0.0.1",
 ) -> None:
     """Name due emails in messages to RabbitMQ until stopped. Run as many as you like; senders do the sending."""
-    settings = _settings(desk, broker)
-    from postroom import brokered
+    settings = _settings(target, broker)
+    from postroom.broker import services
 
-    brokered.broker_of(settings)
+    services.broker_of(settings)
     check_database(settings)
     with ExitStack() as stack:
         meter = measured(stack, metrics_host, metrics_port, roles=["dispatch"])
         run_service(
             settings,
-            lambda database: brokered.scheduler(settings, database, until_idle=until_idle, meter=meter.dispatch),
+            lambda database: services.scheduler(settings, database, until_idle=until_idle, meter=meter.dispatch),
         )
 
 
 def sender(
-    desk: Desk,
+    target: Target,
     broker: BrokerUrl = None,
     smtp: Smtp = None,
     until_idle: Annotated[bool, typer.Option("--until-idle", help="Stop when nothing is due or queued.")] = False,
@@ -63,12 +63,12 @@ def sender(
     metrics_host: MetricsHost = "127.0.0.1",
 ) -> None:
     """Send what messages from RabbitMQ name until stopped. SIGTERM lets what is under way finish."""
-    settings = _settings(desk, broker)
+    settings = _settings(target, broker)
     keep_secret(smtp)
     transport_url = smtp or way_out(settings)
-    from postroom import brokered
+    from postroom.broker import services
 
-    brokered.broker_of(settings)
+    services.broker_of(settings)
     check_database(settings)
     if processes > 1:
         raise typer.Exit(supervise(processes, metrics_port=metrics_port))
@@ -77,7 +77,7 @@ def sender(
         meter = measured(stack, metrics_host, metrics_port, roles=["worker", "dispatch"])
         run_service(
             settings,
-            lambda database: brokered.sender(
+            lambda database: services.sender(
                 settings,
                 database,
                 SmtpTransport(transport_url),
@@ -88,13 +88,13 @@ def sender(
         )
 
 
-def _settings(desk: Desk, broker: str | None) -> Settings:
+def _settings(target: Target, broker: str | None) -> Settings:
     """The settings in force, with a broker among them; and what speaks to it at hand."""
     keep_secret(broker)
-    desk.prepare(quiet=LogLevel.INFO)
+    target.prepare(quiet=LogLevel.INFO)
     try:
         import pamqp  # noqa: F401
     except ImportError as error:
         raise ConfigurationError("RabbitMQ needs pamqp: install it with `pip install 'postroom[rabbitmq]'`") from error
-    settings = desk.settings()
+    settings = target.settings()
     return settings.model_copy(update={"broker": SecretStr(broker)}) if broker else settings

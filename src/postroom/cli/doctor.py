@@ -13,20 +13,20 @@ from postroom.cli.broker_checks import check_broker, check_services
 from postroom.cli.checks import Finding, Level, check_overview, check_sender, check_smtp
 from postroom.cli.choice import Json
 from postroom.cli.database_checks import check_database, check_schema
-from postroom.cli.desk import Desk
 from postroom.cli.overview import Overview
 from postroom.cli.problems import ExitCode
 from postroom.cli.screen import print_json, standard_output
 from postroom.cli.secrets import masked, masked_url
 from postroom.cli.tables import bare_table, status_text
+from postroom.cli.target import Target
 from postroom.duration import format_duration
 from postroom.errors import PostroomError
 from postroom.outbox import Outbox
 
 
-def doctor(desk: Desk, json: Json = False) -> None:
+def doctor(target: Target, json: Json = False) -> None:
     """Check settings, database, schema, clock, mail server, broker, and that no email was lost. Changes nothing."""
-    findings = [replace(finding, detail=masked(finding.detail)) for finding in examine(desk)]
+    findings = [replace(finding, detail=masked(finding.detail)) for finding in examine(target)]
     failed = any(finding.level is Level.FAIL for finding in findings)
     if json:
         print_json({"ok": not failed, "checks": [asdict(finding) for finding in findings]})
@@ -36,10 +36,10 @@ def doctor(desk: Desk, json: Json = False) -> None:
         raise typer.Exit(int(ExitCode.NOT_DONE))
 
 
-def examine(desk: Desk) -> Iterator[Finding]:
+def examine(target: Target) -> Iterator[Finding]:
     """Everything that can be found out; what depends on something that failed is left out."""
     try:
-        settings = desk.settings()
+        settings = target.settings()
     except PostroomError as error:
         yield Finding(name="settings", level=Level.FAIL, detail=str(error), remedy="correct the setting")
         return
@@ -49,14 +49,14 @@ def examine(desk: Desk) -> Iterator[Finding]:
         detail=f"tables under {settings.tables}, lease {format_duration(settings.lease)}",
     )
     yield check_sender(settings)
-    yield from _examine_database(desk)
+    yield from _examine_database(target)
     yield check_smtp(settings)
     yield from check_broker(settings)
 
 
-def _examine_database(desk: Desk) -> Iterator[Finding]:
+def _examine_database(target: Target) -> Iterator[Finding]:
     try:
-        with desk.outbox() as outbox:
+        with target.outbox() as outbox:
             yield from _examine_outbox(outbox)
     except (PostroomError, sqlite3.Error) as error:
         yield Finding(

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from postroom.cli.desk import Desk
 from postroom.cli.screen import standard_error, standard_output
+from postroom.cli.target import Target
 from postroom.errors import ConfigurationError
 
 FILE = Path("postroom-inbox.db")
@@ -19,7 +19,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def inbox(
-    desk: Desk,
+    target: Target,
     smtp_port: Annotated[int, typer.Option(help="Where mail is taken; 0 for a free port.", min=0, max=65535)] = 1025,
     port: Annotated[int, typer.Option(help="Where the page is; 0 for a free port.", min=0, max=65535)] = 8025,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
@@ -37,7 +37,7 @@ def inbox(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopped.set())
     running = DevInbox(
-        file=_file(desk, file),
+        file=_file(target, file),
         smtp_port=smtp_port,
         port=port,
         host=host,
@@ -51,13 +51,13 @@ def inbox(
         stopped.wait()
 
 
-def _file(desk: Desk, file: Path) -> Path:
+def _file(target: Target, file: Path) -> Path:
     """`--database` is understood too, for those who say it everywhere; the outbox's own setting is not meant."""
-    if desk.database is None:
+    if target.database is None:
         return file
-    if not desk.database.startswith("sqlite:///"):
+    if not target.database.startswith("sqlite:///"):
         raise ConfigurationError("the inbox keeps mail on SQLite only; name a file with --file")
-    return Path(desk.database.removeprefix("sqlite:///"))
+    return Path(target.database.removeprefix("sqlite:///"))
 
 
 def _introduce(smtp_url: str, url: str) -> None:

@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from postroom.desk.broker import BrokerView, broker_view
-from postroom.desk.overlook import SILENT
 from postroom.metrics.standing import broker_record
+from postroom.operate.broker import BrokerView, broker_view
+from postroom.operate.dashboard import SILENT
 from postroom.outbox import Outbox
 from postroom.store.contract import Conservation
 from postroom.store.heartbeats import WorkerSeen, workers

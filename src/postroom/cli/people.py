@@ -10,18 +10,8 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from postroom.cli.choice import Json, machine_user
-from postroom.cli.command import command
-from postroom.cli.desk import Desk
-from postroom.cli.moments import exact
-from postroom.cli.persons import Name, Workspaces, as_record, find, noted, say, workspaces_in_words
-from postroom.cli.screen import print_json, somebody_is_there, standard_error, standard_output
-from postroom.cli.tables import bare_table
-from postroom.cli.tokens import token
-from postroom.errors import ConfigurationError
-from postroom.outbox import Outbox
-from postroom.people import rules
-from postroom.people.accounts import (
+from postroom.accounts import rules
+from postroom.accounts.accounts import (
     add_person,
     change_password,
     change_role,
@@ -30,12 +20,22 @@ from postroom.people.accounts import (
     remove_person,
     typed_name,
 )
-from postroom.people.audit import read_audit, write_audit
-from postroom.people.chance import new_code
-from postroom.people.passwords import check_new, hash_password
-from postroom.people.secret import secret_key
-from postroom.people.steps import code_from_the_host
-from postroom.people.values import AuditEntry, Person, Role
+from postroom.accounts.audit import read_audit, write_audit
+from postroom.accounts.chance import new_code
+from postroom.accounts.passwords import check_new, hash_password
+from postroom.accounts.secret import secret_key
+from postroom.accounts.steps import code_from_the_host
+from postroom.accounts.values import AuditEntry, Person, Role
+from postroom.cli.choice import Json, machine_user
+from postroom.cli.command import command
+from postroom.cli.moments import exact
+from postroom.cli.persons import Name, Workspaces, as_record, find, noted, say, workspaces_in_words
+from postroom.cli.screen import print_json, somebody_is_there, standard_error, standard_output
+from postroom.cli.tables import bare_table
+from postroom.cli.target import Target
+from postroom.cli.tokens import token
+from postroom.errors import ConfigurationError
+from postroom.outbox import Outbox
 from postroom.store.plan import Plan
 
 PasswordStdin = Annotated[
@@ -44,7 +44,7 @@ PasswordStdin = Annotated[
 
 
 def add(
-    desk: Desk,
+    target: Target,
     name: Name,
     role: Annotated[Role, typer.Option(help="What they may do.", case_sensitive=False)] = Role.VIEWER,
     workspace: Workspaces = None,
@@ -52,7 +52,7 @@ def add(
 ) -> None:
     """Let somebody sign in to the admin app. Codes go to the address that is their name."""
     name = normal_name(name)
-    with desk.outbox() as outbox:
+    with target.outbox() as outbox:
         password = _new_password(password_stdin)
 
         def plan() -> Plan[Person]:
@@ -64,9 +64,9 @@ def add(
     say(f"{person.name} may sign in as {role}{_where(person)}")
 
 
-def list_people(desk: Desk, json: Json = False) -> None:
+def list_people(target: Target, json: Json = False) -> None:
     """Who may sign in."""
-    with desk.outbox() as outbox:
+    with target.outbox() as outbox:
         people = [account.person for account in outbox.database.run(everybody(), writes=False)]
     if json:
         print_json({"people": [as_record(person) for person in people]})
@@ -81,7 +81,7 @@ def list_people(desk: Desk, json: Json = False) -> None:
 
 
 def role(
-    desk: Desk,
+    target: Target,
     name: Name,
     role: Annotated[Role, typer.Argument(help="What they may do from now on.", case_sensitive=False)],
     workspace: Annotated[
@@ -93,7 +93,7 @@ def role(
     """Change what somebody may do. It ends every session they have; their tokens never stand for more."""
     if workspace and all_workspaces:
         raise ConfigurationError("--workspace and --all-workspaces say different things; leave one out")
-    with desk.outbox() as outbox:
+    with target.outbox() as outbox:
         person = find(outbox, name)
         seen = None if all_workspaces else workspace or person.workspaces
         plan = change_role(person, role, workspaces=seen)
@@ -102,26 +102,26 @@ def role(
     say(f"{person.name} is {role} now{_where(person)}, and every session has ended")
 
 
-def password(desk: Desk, name: Name, password_stdin: PasswordStdin = False) -> None:
+def password(target: Target, name: Name, password_stdin: PasswordStdin = False) -> None:
     """Give somebody a new password. It ends every session they have."""
-    with desk.outbox() as outbox:
+    with target.outbox() as outbox:
         person = find(outbox, name)
         hashed = _new_password(password_stdin)
         outbox.database.run(noted("user_password", person, change_password(person, hashed)))
     say(f"{person.name} has a new password, and every session has ended")
 
 
-def remove(desk: Desk, name: Name) -> None:
+def remove(target: Target, name: Name) -> None:
     """Let somebody in no more. Sessions and tokens end at once; what they did stays in the audit log."""
-    with desk.outbox() as outbox:
+    with target.outbox() as outbox:
         person = find(outbox, name)
         outbox.database.run(noted("user_remove", person, remove_person(person)))
     say(f"{person.name} may sign in no more")
 
 
-def code(desk: Desk, name: Name) -> None:
+def code(target: Target, name: Name) -> None:
     """Print a code for the second step of a sign-in, for when mail is down. It also ends a lock-out."""
-    with desk.outbox() as outbox:
+    with target.outbox() as outbox:
         person = find(outbox, name)
         fresh = new_code()
 
@@ -136,7 +136,7 @@ def code(desk: Desk, name: Name) -> None:
 
 
 def audit(
-    desk: Desk,
+    target: Target,
     name: Annotated[str | None, typer.Argument(help="Only what this one did.", metavar="NAME")] = None,
     act: Annotated[
         str | None, typer.Option(help="Only this act, as the column «what» spells it.", metavar="TEXT")
@@ -145,7 +145,7 @@ def audit(
     json: Json = False,
 ) -> None:
     """Who did what, newest first."""
-    with desk.outbox() as outbox:
+    with target.outbox() as outbox:
         entries = _audited(outbox, actor=typed_name(name) if name else None, what=act, limit=limit)
     if json:
         print_json({"entries": [asdict(entry) | {"at": entry.at.isoformat()} for entry in entries]})

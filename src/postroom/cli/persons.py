@@ -7,12 +7,12 @@ from typing import Annotated, Any, TypeVar
 import typer
 from rich.text import Text
 
+from postroom.accounts.accounts import get_person
+from postroom.accounts.audit import write_audit
+from postroom.accounts.values import Person
 from postroom.cli.choice import machine_user
 from postroom.cli.screen import standard_output
 from postroom.outbox import Outbox
-from postroom.people.accounts import get_person
-from postroom.people.audit import write_audit
-from postroom.people.values import Person
 from postroom.store.plan import Plan
 
 T = TypeVar("T")

@@ -13,9 +13,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from postroom.cli.choice import Json
-from postroom.cli.desk import Desk
 from postroom.cli.problems import ExitCode
 from postroom.cli.screen import print_json, somebody_is_there, standard_error, standard_output
+from postroom.cli.target import Target
 from postroom.duration import format_duration, parse_duration
 from postroom.errors import ConfigurationError
 from postroom.outbox import PRUNED, Outbox
@@ -27,7 +27,7 @@ _COUNTED = 10_000
 
 
 def prune(
-    desk: Desk,
+    target: Target,
     older_than: Annotated[
         str | None, typer.Option(help="Finished longer ago than this, such as 30d; else the retention setting.")
     ] = None,
@@ -43,7 +43,7 @@ def prune(
 ) -> None:
     """Remove finished emails past retention. On a terminal it asks first; a scheduled job is not asked."""
     statuses = _checked(status)
-    with desk.outbox() as outbox:
+    with target.outbox() as outbox:
         age = outbox.settings.retention if older_than is None else parse_duration(older_than)
         count = _count(outbox, age, statuses) if dry_run or somebody_is_there() else 0
         if dry_run:

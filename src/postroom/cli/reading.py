@@ -12,7 +12,6 @@ from rich.text import Text
 
 from postroom.cli.broker import broker_lines
 from postroom.cli.choice import FilterOptions, Json, email_id
-from postroom.cli.desk import Desk
 from postroom.cli.moments import relative
 from postroom.cli.overview import Overview, sum_in_words
 from postroom.cli.problems import ExitCode
@@ -26,6 +25,7 @@ from postroom.cli.tables import (
     recipients_table,
     status_text,
 )
+from postroom.cli.target import Target
 from postroom.cli.watching import interval_in_seconds, watch_standing
 from postroom.compose import Letter
 from postroom.errors import ConfigurationError
@@ -36,7 +36,7 @@ from postroom.store.records import as_record
 
 
 def list_emails(
-    desk: Desk,
+    target: Target,
     wanted: FilterOptions,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many to show.")] = 50,
     before: Annotated[
@@ -45,7 +45,7 @@ def list_emails(
     json: Json = False,
 ) -> None:
     """List emails, newest first."""
-    with desk.outbox() as outbox:
+    with target.outbox() as outbox:
         page = outbox.list(wanted.as_filter(), limit=limit, before=email_id(before) if before else None)
         emails = _with_histories(outbox, page) if json else ()
     if json:
@@ -57,7 +57,7 @@ def list_emails(
 
 
 def show(
-    desk: Desk,
+    target: Target,
     id: Annotated[str, typer.Argument(help="The email's id.", metavar="ID")],
     source: Annotated[bool, typer.Option("--source", help="The message as it goes over the wire.")] = False,
     text: Annotated[bool, typer.Option("--text", help="What it says, as text.")] = False,
@@ -69,7 +69,7 @@ def show(
     """Show one email: where it stands, its recipients and its history."""
     if source + text + json > 1:
         raise ConfigurationError("--source, --text and --json exclude each other; choose one")
-    with desk.outbox() as outbox:
+    with target.outbox() as outbox:
         email = outbox.get(email_id(id))
         if email.sensitive and (source or text):
             raise ConfigurationError(f"email {email.id} is sensitive: what it says is shown nowhere, to nobody")
@@ -85,7 +85,7 @@ def show(
 
 
 def stats(
-    desk: Desk,
+    target: Target,
     check: Annotated[
         bool, typer.Option("--check", help="Count every row and check that nothing was lost; exit code 1 if it was.")
     ] = False,
@@ -98,7 +98,7 @@ def stats(
     """Count emails by status; tell how the ways out are."""
     if watch and check:
         raise ConfigurationError("--watch and --check exclude each other; choose one")
-    with desk.outbox() as outbox:
+    with target.outbox() as outbox:
         if watch:
             watch_standing(outbox, seconds=interval_in_seconds(interval), json=json)
             return

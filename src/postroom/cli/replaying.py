@@ -12,8 +12,8 @@ import typer
 
 from postroom.cli.acts import Act, carry_out
 from postroom.cli.choice import ActOptions, FilterOptions, Ids, Json
-from postroom.cli.desk import Desk
-from postroom.cli.sending import read_body
+from postroom.cli.send import read_body
+from postroom.cli.target import Target
 from postroom.errors import EmailNotFound, NotApplicable
 from postroom.outbox import Outbox
 from postroom.store.contract import Filter
@@ -72,7 +72,7 @@ class ReplayFilterOptions(FilterOptions):
 
 
 def replay(
-    desk: Desk,
+    target: Target,
     corrections: CorrectionOptions,
     wanted: ReplayFilterOptions,
     options: ActOptions,
@@ -89,7 +89,7 @@ def replay(
         return _replay_each(outbox, wanted, limit, on_one)
 
     carry_out(
-        desk, Act(name="replay", done="replayed", on_one=on_one, on_many=on_many), ids, wanted, options, json=json
+        target, Act(name="replay", done="replayed", on_one=on_one, on_many=on_many), ids, wanted, options, json=json
     )
 
 

@@ -7,16 +7,16 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from postroom.cli.desk import Desk
 from postroom.cli.screen import standard_output
 from postroom.cli.secrets import masked_url
+from postroom.cli.target import Target
 from postroom.outbox import Outbox
 from postroom.store.migrate import roles_script, script
 from postroom.store.sqlite.database import SqliteDatabase
 
 
 def migrate(
-    desk: Desk,
+    target: Target,
     sql: Annotated[bool, typer.Option("--sql", help="Print the script instead, for other tools.")] = False,
     roles: Annotated[
         bool, typer.Option("--roles", help="Also the roles for PostgreSQL: owner, application, worker, reader.")
@@ -24,10 +24,10 @@ def migrate(
 ) -> None:
     """Create or upgrade the tables. Any number of processes may try at once; a second time does nothing."""
     if sql:
-        with desk.unopened() as outbox:
+        with target.unopened() as outbox:
             _print_script(outbox, roles=roles)
         return
-    with desk.outbox(create=True) as outbox:
+    with target.outbox(create=True) as outbox:
         if roles:
             roles_script(outbox.database.dialect)  # refused before anything is changed where there are none
         applied = outbox.migrate()

@@ -8,23 +8,23 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from postroom.accounts.audit import write_audit
+from postroom.accounts.chance import TOKEN_PREFIX, new_token
+from postroom.accounts.tokens import add_token, revoke_token, tokens_of
+from postroom.accounts.values import Person, Role, Token
 from postroom.cli.choice import Json, machine_user
-from postroom.cli.desk import Desk
 from postroom.cli.moments import coming_moment, exact
 from postroom.cli.persons import Name, Workspaces, as_record, find, noted, say, workspaces_in_words
 from postroom.cli.problems import ExitCode, fail
 from postroom.cli.screen import print_json, standard_output
 from postroom.cli.tables import bare_table
+from postroom.cli.target import Target
 from postroom.outbox import Outbox
-from postroom.people.audit import write_audit
-from postroom.people.chance import TOKEN_PREFIX, new_token
-from postroom.people.tokens import add_token, revoke_token, tokens_of
-from postroom.people.values import Person, Role, Token
 from postroom.store.plan import Plan
 
 
 def token(
-    desk: Desk,
+    target: Target,
     name: Name,
     scope: Annotated[Role, typer.Option(help="What it may do, and never more than its owner.")] = Role.VIEWER,
     label: Annotated[str, typer.Option(help="What it is for.", metavar="TEXT")] = "",
@@ -35,7 +35,7 @@ def token(
     json: Json = False,
 ) -> None:
     """Make an API token, which is shown once; or list or revoke somebody's tokens."""
-    with desk.outbox() as outbox:
+    with target.outbox() as outbox:
         person = find(outbox, name)
         if list_all:
             _list_tokens(outbox, person, json=json)

@@ -8,21 +8,21 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from postroom.claim.transports import known_transports
 from postroom.cli.choice import Json, machine_user
 from postroom.cli.command import command
-from postroom.cli.desk import Desk
 from postroom.cli.moments import exact
 from postroom.cli.screen import print_json, standard_error, standard_output
 from postroom.cli.tables import bare_table
-from postroom.desk.ways_out import pause_transport, resume_transport
+from postroom.cli.target import Target
+from postroom.operate.ways_out import pause_transport, resume_transport
+from postroom.work.transports import known_transports
 
 Transport = Annotated[str, typer.Argument(help="As `transport list` spells it.", metavar="NAME")]
 
 
-def list_transports(desk: Desk, json: Json = False) -> None:
+def list_transports(target: Target, json: Json = False) -> None:
     """Every way out that workers have used, and how it is doing."""
-    with desk.outbox() as outbox:
+    with target.outbox() as outbox:
         known = outbox.database.run(known_transports(), writes=False)
     if json:
         records = [
@@ -47,19 +47,19 @@ def list_transports(desk: Desk, json: Json = False) -> None:
 
 
 def pause(
-    desk: Desk,
+    target: Target,
     name: Transport,
     reason: Annotated[str, typer.Option(help="Why; shown on the dashboard.", metavar="TEXT")] = "paused on the host",
 ) -> None:
     """Stop a transport until a person resumes it. Its emails wait and lose no attempt."""
-    with desk.outbox() as outbox:
+    with target.outbox() as outbox:
         outbox.database.run(pause_transport(name, reason, machine_user()))
     standard_output().print(Text(f"{name} is paused; its emails wait until somebody resumes it."), soft_wrap=True)
 
 
-def resume(desk: Desk, name: Transport) -> None:
+def resume(target: Target, name: Transport) -> None:
     """Let a transport send again; the next attempt shows whether it is well."""
-    with desk.outbox() as outbox:
+    with target.outbox() as outbox:
         outbox.database.run(resume_transport(name, machine_user()))
     standard_output().print(Text(f"{name} is resumed."), soft_wrap=True)
 

@@ -19,10 +19,10 @@ from rich.text import Text
 
 from postroom.cli.picture import picture
 from postroom.cli.screen import standard_error, standard_output
-from postroom.desk.broker import SCHEDULER
 from postroom.duration import parse_duration
 from postroom.errors import ConfigurationError, StoreUnavailable
 from postroom.metrics.standing import Standing, standing
+from postroom.operate.broker import SCHEDULER
 from postroom.outbox import Outbox
 
 SHORTEST = 0.1

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from postroom.cli.desk import Desk
+from postroom.accounts.accounts import check_somebody_is_there
 from postroom.cli.screen import standard_error
+from postroom.cli.target import Target
 from postroom.config import Settings
 from postroom.errors import ConfigurationError
 from postroom.outbox import AsyncOutbox
-from postroom.people.accounts import check_somebody_is_there
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -27,7 +27,7 @@ PORT = 8090
 
 
 def web(
-    desk: Desk,
+    target: Target,
     host: Annotated[str, typer.Option(help="The address to listen at; this machine only unless told otherwise.")] = (
         "127.0.0.1"
     ),
@@ -41,12 +41,12 @@ def web(
         raise ConfigurationError(
             f"--dev lets everybody in who reaches the app, and {host} is reached from other machines; leave one out"
         )
-    with desk.outbox() as outbox:
+    with target.outbox() as outbox:
         if not dev:
             outbox.database.run(check_somebody_is_there(), writes=False)
     listening = _listen(host, port)
     with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(desk.settings(), listening, dev=dev))
+        asyncio.run(_serve(target.settings(), listening, dev=dev))
 
 
 async def _serve(settings: Settings, listening: socket.socket, *, dev: bool) -> None:
@@ -94,7 +94,7 @@ def _tell_address(listening: socket.socket, *, dev: bool) -> None:
     host, port, *_ = listening.getsockname()
     place = f"[{host}]" if ":" in host else host
     note = "  (--dev: no sign-in on this machine)" if dev else ""
-    standard_error().print(Text(f"Postroom's desk: http://{place}:{port}/admin{note}"), soft_wrap=True)
+    standard_error().print(Text(f"Postroom's target: http://{place}:{port}/admin{note}"), soft_wrap=True)
 
 
 def _is_loopback(host: str) -> bool:

@@ -12,17 +12,17 @@ from typing import Annotated, Protocol
 
 import typer
 
+from postroom.broker.meter import UNMETERED_DISPATCH, DispatchMeter
 from postroom.claim.meter import UNMETERED, Meter
-from postroom.cli.desk import Desk, LogLevel, reach
 from postroom.cli.screen import standard_error
 from postroom.cli.secrets import keep_secret
+from postroom.cli.target import LogLevel, Target, reach
 from postroom.config import Settings
-from postroom.dispatch.meter import UNMETERED_DISPATCH, DispatchMeter
-from postroom.embedded import way_out, worker_settings
 from postroom.send.smtp.pool import SmtpTransport
 from postroom.store.open import AsyncDatabase, open_async_database, open_database
-from postroom.supervise import supervise
-from postroom.worker import Worker
+from postroom.work.supervise import supervise
+from postroom.work.thread import way_out, worker_settings
+from postroom.work.worker import Worker
 
 COLLECT_AFTER = 50_000
 """Objects allocated before the collector looks for cycles. Emails make none, and looking cost a tenth of the time."""
@@ -49,7 +49,7 @@ class Service(Protocol):
 
 
 def worker(
-    desk: Desk,
+    target: Target,
     smtp: Smtp = None,
     until_idle: Annotated[bool, typer.Option("--until-idle", help="Stop when nothing is due.")] = False,
     processes: Processes = 1,
@@ -58,8 +58,8 @@ def worker(
     metrics_host: MetricsHost = "127.0.0.1",
 ) -> None:
     """Claim, send and settle emails until stopped. SIGTERM lets what is under way finish and gives the rest back."""
-    desk.prepare(quiet=LogLevel.INFO)
-    settings = desk.settings()
+    target.prepare(quiet=LogLevel.INFO)
+    settings = target.settings()
     if not settings.worker_enabled:
         standard_error().print("EMAIL_WORKER_ENABLED is false: this process sends nothing.")
         return

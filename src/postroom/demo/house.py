@@ -8,11 +8,11 @@ import socket
 import threading
 from typing import TYPE_CHECKING, Self
 
+from postroom.accounts.accounts import add_person, find_person
+from postroom.accounts.passwords import hash_password
+from postroom.accounts.values import Role
 from postroom.demo.story import Story
 from postroom.outbox import AsyncOutbox
-from postroom.people.accounts import add_person, find_person
-from postroom.people.passwords import hash_password
-from postroom.people.values import Role
 from postroom.web import admin
 
 if TYPE_CHECKING:

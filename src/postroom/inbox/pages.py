@@ -13,8 +13,8 @@ from postroom.admin.headers import content_policy
 from postroom.admin.viewer import remote_image_count, safe_document
 from postroom.inbox.api import LARGEST_ID, Inbox, Place
 from postroom.inbox.chaos import COUNTED, Trouble
-from postroom.inbox.letter import Letter
 from postroom.inbox.problems import NoSuchMessage
+from postroom.inbox.received import ReadMessage
 from postroom.inbox.rendering import render
 from postroom.inbox.server import DevInbox
 from postroom.inbox.shelf import KeptMessage, Wanted
@@ -115,7 +115,7 @@ def switch(
     return _back(back)
 
 
-def _opened(inbox: DevInbox, id: int) -> tuple[KeptMessage, Letter]:
+def _opened(inbox: DevInbox, id: int) -> tuple[KeptMessage, ReadMessage]:
     message = inbox.shelf.get(id) if 0 <= id <= LARGEST_ID else None
     if message is None:
         raise NoSuchMessage("message")
@@ -129,7 +129,7 @@ def _source(inbox: DevInbox, id: int) -> bytes:
     return source
 
 
-def _views(letter: Letter) -> list[str]:
+def _views(letter: ReadMessage) -> list[str]:
     """Those that this message has something for; the first is shown unless another is asked for."""
     there = {
         "html": letter.html is not None,

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Self
 
 from postroom.errors import ConfigurationError
 from postroom.inbox.chaos import PAUSE, Chaos, Trouble
-from postroom.inbox.letter import Letter, read_letter
+from postroom.inbox.received import ReadMessage, read_message
 from postroom.inbox.reception import behaviour
 from postroom.inbox.shelf import KeptMessage, Room, Shelf, Wanted
 from postroom.testing.background import BackgroundLoop
@@ -87,12 +87,12 @@ class DevInbox:
         """What was kept, in the order of arrival; with words, those that a search for them finds."""
         return self.shelf.list(Wanted(words=words, limit=_EVERY))[::-1]
 
-    def letter(self, id: int) -> Letter:
+    def letter(self, id: int) -> ReadMessage:
         """A message taken apart; `LookupError` when there is none of that id."""
         source = self.shelf.source(id)
         if source is None:
             raise LookupError(f"no message {id}: it was deleted, or it never came")
-        return read_letter(source)
+        return read_message(source)
 
     def wait_for(self, count: int, *, words: str = "", timeout: float = 30.0) -> list[KeptMessage]:
         """Block until so many messages are there, and return them; `TimeoutError` when they do not come."""

@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from postroom.inbox.chaos import Trouble
 from postroom.inbox.invitation import Invitation
-from postroom.inbox.letter import Enclosure, Letter
+from postroom.inbox.received import Enclosure, ReadMessage
 from postroom.inbox.shelf import KeptMessage
 
 
@@ -120,7 +120,7 @@ class WholeMessage(Shape):
     raw_url: str
 
     @classmethod
-    def of(cls, message: KeptMessage, letter: Letter) -> Self:
+    def of(cls, message: KeptMessage, letter: ReadMessage) -> Self:
         return cls(
             message=MessageLine.of(message),
             headers=[HeaderLine(name=name, value=value) for name, value in letter.headers],

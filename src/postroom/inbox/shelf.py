@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from postroom.errors import ConfigurationError
-from postroom.inbox.letter import Letter, read_letter
+from postroom.inbox.received import ReadMessage, read_message
 from postroom.store.queries import ParameterStyle, Queries
 from postroom.testing.record import ReceivedMessage
 
@@ -99,7 +99,7 @@ class Shelf:
 
     def keep(self, message: ReceivedMessage) -> None:
         """Put a message on the shelf, on disk when this returns; the oldest make room for it."""
-        row = _row(message, read_letter(message.data))
+        row = _row(message, read_message(message.data))
         with self._changed:
             self._run("keep", **row)
             self._count += 1
@@ -197,7 +197,7 @@ def _open(file: Path | None) -> sqlite3.Connection:
     return connection
 
 
-def _row(message: ReceivedMessage, letter: Letter) -> dict[str, Any]:
+def _row(message: ReceivedMessage, letter: ReadMessage) -> dict[str, Any]:
     text = letter.plain_text()
     author, subject = letter.header("From"), letter.header("Subject")
     searched = (subject, author, letter.header("To"), letter.header("Cc"), message.sender, *message.recipients)

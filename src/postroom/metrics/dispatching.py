@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from postroom.dispatch.meter import DispatchMeter, Fate
+from postroom.broker.meter import DispatchMeter, Fate
 
 
 class CountingDispatch(DispatchMeter):

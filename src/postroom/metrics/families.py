@@ -9,13 +9,13 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from postroom.claim.breaker import BreakerState
-from postroom.desk.broker import SCHEDULER, SENDER
-from postroom.dispatch.meter import Fate
+from postroom.broker.meter import Fate
 from postroom.metrics import catalogue
 from postroom.metrics.counting import Buckets, WorkerMeter
 from postroom.metrics.dispatching import CountingDispatch
 from postroom.metrics.standing import Standing
+from postroom.operate.broker import SCHEDULER, SENDER
+from postroom.work.breaker import BreakerState
 
 MOST_HOSTS = 100
 MOST_TRANSPORTS = 100

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from postroom.claim.transports import KnownTransport, known_transports
-from postroom.desk.broker import BrokerView, broker_view
-from postroom.desk.overlook import SILENT
 from postroom.metrics.catalogue import TOTALS
+from postroom.operate.broker import BrokerView, broker_view
+from postroom.operate.dashboard import SILENT
 from postroom.store.heartbeats import WorkerSeen, workers
 from postroom.store.overview import clock
 from postroom.store.plan import Plan, ask
 from postroom.store.questions import counts, due, oldest_due
 from postroom.vocabulary import Status
+from postroom.work.transports import KnownTransport, known_transports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,13 +7,13 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import PlainTextResponse
 
+from postroom.accounts.values import Person, Role
 from postroom.admin.errors import ApiError
 from postroom.admin.security import needs
 from postroom.admin.shapes import ErrorShape
 from postroom.metrics.families import text_of
 from postroom.metrics.standing import standing
 from postroom.outbox import AsyncOutbox
-from postroom.people.values import Person, Role
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

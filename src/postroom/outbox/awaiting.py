@@ -10,15 +10,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
-from postroom.archive import JsonLines
-from postroom.background import MOST_IN_BACKGROUND
 from postroom.compose import Email, Letter
 from postroom.compose.address import AddressesLike
-from postroom.courier import Courier
 from postroom.duration import Duration
 from postroom.errors import ConfigurationError
-from postroom.inline import Sending, acarry, attempt_inline, send_inline, take_in
-from postroom.intake import Wishes
+from postroom.outbox.background import MOST_IN_BACKGROUND
 from postroom.outbox.base import (
     NO_WAY_OUT,
     PRUNED,
@@ -28,8 +24,12 @@ from postroom.outbox.base import (
     keyed,
     make_filter,
 )
+from postroom.outbox.courier import Courier
+from postroom.outbox.inline import SendOutcome, acarry, attempt_inline, send_inline, take_in
+from postroom.outbox.submission import Wishes
 from postroom.send.smtp.pool import SmtpTransport
 from postroom.store import acts, questions
+from postroom.store.archive import JsonLines
 from postroom.store.connections import recognise
 from postroom.store.contents import read_letter
 from postroom.store.contract import Conservation, Filter, Page, Receipt, StoredEmail
@@ -63,7 +63,7 @@ class AsyncOutbox(OutboxBase):
         super().__init__(database, **settings)
         self.database = open_async_database(self.database_url, tables=self.settings.tables, clock=self.clock)
         self._sender: Courier | None = None
-        self._soon: set[asyncio.Future[Sending]] = set()
+        self._soon: set[asyncio.Future[SendOutcome]] = set()
 
     async def __aenter__(self) -> AsyncOutbox:
         return self
@@ -105,32 +105,34 @@ class AsyncOutbox(OutboxBase):
 
     async def send(
         self, email: Email, *, key: str | None = None, durable: bool = True, **wishes: Unpack[Wishes]
-    ) -> Sending:
+    ) -> SendOutcome:
         """Send now if it can be done now; what cannot is kept in the outbox for a worker. Never raises over email."""
         order = self._inline_order(email, key, wishes)
         courier = self._courier()
         if courier is None:
             receipt = await self._do(take_in(order))
-            return Sending(id=receipt.id, duplicate=receipt.duplicate, queued=not receipt.duplicate, error=NO_WAY_OUT)
+            return SendOutcome(
+                id=receipt.id, duplicate=receipt.duplicate, queued=not receipt.duplicate, error=NO_WAY_OUT
+            )
         course = send_inline(order, durable=durable, keep_sent=self._keep_sent, lease=self._lease(courier.name))
         return await acarry(course, self.database.run, courier)
 
-    async def send_soon(self, email: Email, *, key: str | None = None, **wishes: Unpack[Wishes]) -> Sending:
+    async def send_soon(self, email: Email, *, key: str | None = None, **wishes: Unpack[Wishes]) -> SendOutcome:
         """Store an email and send it in the background: returns as soon as it is stored."""
         order = self._inline_order(email, key, wishes)
         courier = self._courier()
         if courier is None or len(self._soon) >= MOST_IN_BACKGROUND:
             receipt = await self._do(take_in(order))
-            return Sending(id=receipt.id, duplicate=receipt.duplicate, queued=not receipt.duplicate)
+            return SendOutcome(id=receipt.id, duplicate=receipt.duplicate, queued=not receipt.duplicate)
         leased = replace(order, lease=self._lease(courier.name))
         receipt = await self._do(take_in(leased))
         if receipt.duplicate:
-            return Sending(id=receipt.id, duplicate=True)
+            return SendOutcome(id=receipt.id, duplicate=True)
         course = attempt_inline(leased, stored=True, keep_sent=self._keep_sent)
         task = asyncio.ensure_future(acarry(course, self.database.run, courier))
         self._soon.add(task)
         task.add_done_callback(self._soon.discard)
-        return Sending(id=leased.id, queued=True)
+        return SendOutcome(id=leased.id, queued=True)
 
     def _courier(self) -> Courier | None:
         if self._sender is None and (settings := self._courier_settings()) is not None:

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from postroom import config
-from postroom.claim.journal import journal_folder
 from postroom.compose import DEFAULT_LIMITS, Address, Email, Limits, parse_address
 from postroom.duration import Duration, parse_duration
 from postroom.errors import ConfigurationError
-from postroom.intake import NOBODY, Intake, Wishes
+from postroom.outbox.submission import NOBODY, Intake, Wishes
 from postroom.settle.policy import RetryPolicy
 from postroom.store import housekeeping
 from postroom.store.contract import Filter
@@ -22,6 +21,7 @@ from postroom.store.housekeeping import Archive, Pruned
 from postroom.store.order import Lease, Order
 from postroom.store.plan import Course
 from postroom.vocabulary import EmailId, Status
+from postroom.work.journal import journal_folder
 
 INLINE_POLICY = "quick"
 """The policy of emails sent inline that do not name one."""

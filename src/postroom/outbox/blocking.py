@@ -9,15 +9,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
-from postroom.archive import JsonLines
-from postroom.background import Background
 from postroom.compose import Email, Letter
 from postroom.compose.address import AddressesLike
-from postroom.courier import BlockingCourier
 from postroom.duration import Duration
 from postroom.errors import ConfigurationError
-from postroom.inline import FIRST_TOKEN, Sending, attempt_inline, carry, send_inline, take_in
-from postroom.intake import Wishes
+from postroom.outbox.background import Background
 from postroom.outbox.base import (
     NO_WAY_OUT,
     PRUNED,
@@ -27,7 +23,11 @@ from postroom.outbox.base import (
     keyed,
     make_filter,
 )
+from postroom.outbox.courier import BlockingCourier
+from postroom.outbox.inline import FIRST_TOKEN, SendOutcome, attempt_inline, carry, send_inline, take_in
+from postroom.outbox.submission import Wishes
 from postroom.store import acts, questions
+from postroom.store.archive import JsonLines
 from postroom.store.claims import release
 from postroom.store.connections import recognise
 from postroom.store.contents import read_letter
@@ -105,7 +105,9 @@ class Outbox(OutboxBase):
         copies = self.database.copies if connection is None else recognise(connection).copies
         return self._carry(enqueue_each(orders, copies=copies), connection)
 
-    def send(self, email: Email, *, key: str | None = None, durable: bool = True, **wishes: Unpack[Wishes]) -> Sending:
+    def send(
+        self, email: Email, *, key: str | None = None, durable: bool = True, **wishes: Unpack[Wishes]
+    ) -> SendOutcome:
         """Send now if it can be done now; what cannot is kept in the outbox for a worker. Never raises over email.
 
         `durable` stores the email before it is sent, so that a crash loses nothing; without it, a row is written only
@@ -114,11 +116,13 @@ class Outbox(OutboxBase):
         order = self._inline_order(email, key, wishes)
         if self._courier is None:
             receipt = self._do(take_in(order))
-            return Sending(id=receipt.id, duplicate=receipt.duplicate, queued=not receipt.duplicate, error=NO_WAY_OUT)
+            return SendOutcome(
+                id=receipt.id, duplicate=receipt.duplicate, queued=not receipt.duplicate, error=NO_WAY_OUT
+            )
         course = send_inline(order, durable=durable, keep_sent=self._keep_sent, lease=self._lease(self._courier.name))
         return carry(course, self.database.run, self._courier)
 
-    def send_soon(self, email: Email, *, key: str | None = None, **wishes: Unpack[Wishes]) -> Sending:
+    def send_soon(self, email: Email, *, key: str | None = None, **wishes: Unpack[Wishes]) -> SendOutcome:
         """Store an email and send it in the background: returns as soon as it is stored.
 
         When there is much to do in the background already, a worker will send it. Nothing is lost when the process
@@ -130,11 +134,11 @@ class Outbox(OutboxBase):
         leased = replace(order, lease=self._lease(self._courier.name))
         receipt = self._do(take_in(leased))
         if receipt.duplicate:
-            return Sending(id=receipt.id, duplicate=True)
+            return SendOutcome(id=receipt.id, duplicate=True)
         claim = Claim(id=leased.id, token=FIRST_TOKEN)
         if not self._background.offer(lambda: self._attempt_soon(leased), otherwise=lambda: self._give_back(claim)):
             self._give_back(claim)
-        return Sending(id=leased.id, queued=True)
+        return SendOutcome(id=leased.id, queued=True)
 
     def _attempt_soon(self, order: Order) -> None:
         assert self._courier is not None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from postroom import AsyncOutbox, Attachment, Email, Outbox
-from postroom.intake import Intake
+from postroom.outbox.submission import Intake
 from postroom.store.connections import recognise
 from postroom.store.contract import Receipt
 from postroom.store.dialect import Dialect

@@ -7,7 +7,7 @@ limits in step, `opening` greets, secures and authenticates, `connection` carrie
 
 from __future__ import annotations
 
-from postroom.send.smtp.pool import Lane, SmtpTransport
+from postroom.send.smtp.pool import Line, SmtpTransport
 from postroom.send.smtp.server import AuthMechanism, Limits, Server, StartTls
 
-__all__ = ["AuthMechanism", "Lane", "Limits", "Server", "SmtpTransport", "StartTls"]
+__all__ = ["AuthMechanism", "Limits", "Line", "Server", "SmtpTransport", "StartTls"]

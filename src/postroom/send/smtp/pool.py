@@ -13,10 +13,10 @@ from postroom.send.smtp.opening import Opening, open_session, trust
 from postroom.send.smtp.server import Server
 
 
-class Lane:
+class Line:
     """The use of one connection at a time, opened when needed and replaced when it has gone.
 
-    A worker keeps a lane and delivers one email after another through it. A connection that the server closed while
+    A worker keeps a line and delivers one email after another through it. A connection that the server closed while
     it was idle is found out before MAIL is answered; it is replaced once, silently, because nothing was sent on it.
     """
 
@@ -49,7 +49,7 @@ class Lane:
         return replace(report, milliseconds={**opening.milliseconds, **report.milliseconds})
 
     def settle_down(self) -> None:
-        """Nobody uses the lane for now: an envelope that was opened ahead will not come, so its connection goes."""
+        """Nobody uses the line for now: an envelope that was opened ahead will not come, so its connection goes."""
         if self._connection is not None and (self._connection.has_opened_any or not self._connection.usable):
             self.close()
 
@@ -83,7 +83,7 @@ class Lane:
 class SmtpTransport:
     """A `Transport` over one SMTP server, with up to `connections` persistent connections.
 
-    Belongs to one event loop at a time. A worker takes its lanes with `async with transport.connection() as lane`;
+    Belongs to one event loop at a time. A worker takes its lines with `async with transport.connection() as line`;
     whoever has a single email calls `send`.
     """
 
@@ -91,30 +91,30 @@ class SmtpTransport:
         self.server = Server.parse(server) if isinstance(server, str) else server
         self.name = self.server.name
         self._context = trust(self.server)
-        self._resting: list[Lane] = []
+        self._resting: list[Line] = []
         self._turns = asyncio.Semaphore(self.server.connections)
 
     @property
     def connections(self) -> int:
-        """How many lanes there are."""
+        """How many lines there are."""
         return self.server.connections
 
     async def send(self, envelope: Envelope, *, before_dot: BeforeDot | None = None) -> Report:
         """Attempt one envelope on whichever connection is free, or on a new one."""
-        async with self.connection() as lane:
-            return await lane.deliver(envelope, before_dot=before_dot)
+        async with self.connection() as line:
+            return await line.deliver(envelope, before_dot=before_dot)
 
     @asynccontextmanager
-    async def connection(self) -> AsyncIterator[Lane]:
-        """A lane for as long as it is wanted; waits while all of them are taken."""
+    async def connection(self) -> AsyncIterator[Line]:
+        """A line for as long as it is wanted; waits while all of them are taken."""
         async with self._turns:
             # The most recently used first, so that those not needed grow idle and close.
-            lane = self._resting.pop() if self._resting else Lane(self)
+            line = self._resting.pop() if self._resting else Line(self)
             try:
-                yield lane
+                yield line
             finally:
-                lane.settle_down()
-                self._resting.append(lane)
+                line.settle_down()
+                self._resting.append(line)
 
     async def probe(self) -> Report:
         """Connect, greet, secure and authenticate, then leave: is the server well and are we welcome?
@@ -130,7 +130,7 @@ class SmtpTransport:
 
     async def close(self) -> None:
         """Take leave of the server on every resting connection. A later `send` opens a new one."""
-        closing = [connection for lane in self._resting if (connection := lane.close()) is not None]
+        closing = [connection for line in self._resting if (connection := line.close()) is not None]
         self._resting.clear()
         await asyncio.gather(*(connection.closed() for connection in closing))
 

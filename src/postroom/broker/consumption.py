@@ -1,0 +1,127 @@
+"""The messages a sender has been given over one session, from delivery to acknowledgement."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+
+from pamqp import commands
+
+from postroom.broker.acks import Acks
+from postroom.broker.link import FAILURES, BrokerAway, Session
+from postroom.broker.message import Poison, decode
+from postroom.broker.meter import DispatchMeter
+from postroom.claim.failpoint import reach
+from postroom.claim.lanes import Shares
+from postroom.logs import logger
+from postroom.store.dispatch import Named
+from postroom.vocabulary import Priority
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One message in hand."""
+
+    tag: int
+    lane: Priority
+    named: Named
+
+
+class Consumption:
+    """Takes messages in, in three lanes, and tells the broker which ones are done with.
+
+    A message that makes no sense is put aside at once: it goes to the dead-letter queue, never back to its own.
+    """
+
+    def __init__(self, session: Session, *, prefetch: int, meter: DispatchMeter) -> None:
+        self.session = session
+        self.arrived = asyncio.Event()
+        """Set when a message has come in; whoever takes some clears it."""
+        self._prefetch = prefetch
+        self._meter = meter
+        self._waiting: dict[Priority, deque[Delivery]] = {lane: deque() for lane in Priority}
+        self._acks = Acks()
+        self._tags: list[str] = []
+        self._flushing: asyncio.Task[None] | None = None
+
+    @property
+    def waiting(self) -> Shares:
+        """How many messages of each lane are in hand."""
+        return {lane: len(messages) for lane, messages in self._waiting.items()}
+
+    async def start(self) -> None:
+        """Have messages delivered. The limit is for each queue, so that no lane uses up another's."""
+        if self._tags:
+            return
+        client = self.session.client
+        try:
+            await client.call(commands.Basic.Qos(prefetch_count=self._prefetch))
+            for lane in Priority:
+                for queue in self.session.broker.queues(lane):
+                    self._tags.append(await client.consume(queue, partial(self._arrive, lane, queue)))
+        except FAILURES as error:
+            self.session.lost(error)
+            raise BrokerAway(self.session.reason) from None
+
+    async def stop(self) -> None:
+        """Have no more messages delivered; those in hand stay."""
+        tags, self._tags = self._tags, []
+        for tag in tags:
+            with suppress(*FAILURES):  # a broker that is gone delivers nothing either
+                await self.session.client.cancel(tag)
+
+    def _arrive(self, lane: Priority, queue: str, tag: int, body: bytes) -> None:
+        self._acks.deliver(tag)
+        try:
+            named = decode(body)
+        except Poison as problem:
+            logger.error("message put aside", queue=queue, reason=str(problem))
+            self._meter.poison()
+            self._acks.answered(tag)
+            self.session.client.reject(tag)
+            return
+        reach("received")
+        self._waiting[lane].append(Delivery(tag, lane, named))
+        self.arrived.set()
+
+    def take(self, wanted: Shares) -> list[Delivery]:
+        """Take so many of each lane."""
+        taken = []
+        for lane, count in wanted.items():
+            messages = self._waiting[lane]
+            taken += [messages.popleft() for _ in range(min(count, len(messages)))]
+        if not any(self._waiting.values()):
+            self.arrived.clear()
+        return taken
+
+    def put_back(self, deliveries: Sequence[Delivery]) -> None:
+        """These could not be claimed just now."""
+        for delivery in reversed(deliveries):
+            self._waiting[delivery.lane].appendleft(delivery)
+        self.arrived.set()
+
+    def done(self, tag: int) -> None:
+        """The message is of no more use; the broker is told soon."""
+        self._acks.done(tag)
+        if self._flushing is None or self._flushing.done():
+            self._flushing = asyncio.ensure_future(self._flush())
+
+    async def _flush(self) -> None:
+        await asyncio.sleep(0)  # the rest of a settled group
+        while (answer := self._acks.answer()) is not None and not self.session.closed.is_set():
+            reach("before_ack")
+            client = self.session.client
+            if answer.up_to is not None:
+                client.acknowledge(answer.up_to, all_before=True)
+            for tag in answer.single:
+                client.acknowledge(tag)
+            reach("acked")
+
+    async def flushed(self) -> None:
+        """The broker was told of everything that is done with."""
+        while self._flushing is not None and not self._flushing.done():
+            await self._flushing

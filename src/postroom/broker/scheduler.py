@@ -1,0 +1,211 @@
+"""The scheduler: names due emails in messages to the broker, a bounded number ahead of what senders have taken.
+
+Each round reserves due emails under a lease, publishes a message for each, waits for the broker's confirmation, and
+notes it. What was not confirmed is due again at once; what is not heard of before the lease ends, a little later. Any
+number of schedulers may run: the lease gives every email to one of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
+
+from postroom.broker.announcer import announce
+from postroom.broker.feed import broker_state
+from postroom.broker.link import BrokerAway, Link, Session
+from postroom.broker.meter import UNMETERED_DISPATCH, DispatchMeter
+from postroom.broker.publisher import Publisher
+from postroom.broker.topology import Broker
+from postroom.claim.feed import first_of
+from postroom.claim.wakeup import wake_up_for
+from postroom.errors import StoreUnavailable
+from postroom.logs import logger
+from postroom.store import dispatch, heartbeats, overview, questions
+from postroom.store.open import AsyncDatabase
+from postroom.work.crew import Crew
+from postroom.work.journal import worker_name
+
+VERSION = version("postroom")
+
+BATCHES = 3
+"""How many batches may be on their way to the broker."""
+FULL = 0.02
+"""Seconds to wait while the queues hold as much as they should."""
+AT_ONCE = 0.005
+"""Seconds to wait for what is due already, and was not to be had: another scheduler has it."""
+BLOCKED = 1.0
+"""Seconds between looks at a broker that takes no messages, for want of its word that it does."""
+REQUEUED = 200
+"""Lost messages' emails that are made due again at a time."""
+ANNOUNCE = 1.0
+BEAT = 5.0
+FIRST_PAUSE, LAST_PAUSE = 0.05, 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulerSettings:
+    """How a scheduler works."""
+
+    interval: timedelta = timedelta(seconds=60)
+    """How long to rest at most between rounds, for want of a wake-up."""
+    lease: timedelta = timedelta(minutes=2)
+    """After so long without a sign of its message an email is due again."""
+    ahead: int = 1_000
+    """How many messages may wait in a lane's queues."""
+    until_idle: bool = False
+    """Stop when nothing is due."""
+
+
+class Scheduler:
+    """One scheduler process's work."""
+
+    def __init__(
+        self,
+        database: AsyncDatabase,
+        broker: Broker,
+        settings: SchedulerSettings | None = None,
+        *,
+        meter: DispatchMeter = UNMETERED_DISPATCH,
+    ) -> None:
+        self.name = worker_name()
+        self.settings = settings or SchedulerSettings()
+        self.stopping = asyncio.Event()
+        self.link = Link(broker, self.stopping, meter)
+        self._database = database
+        self._meter = meter
+        self._crew = Crew(database, stop=self.stop)
+        self._wake_up = wake_up_for(database)
+        self._publisher = Publisher(
+            database, meter, worker=self.name, lease=self.settings.lease, ahead=self.settings.ahead
+        )
+        self._clock_offset = timedelta(0)
+        self._beaten = time.monotonic(), 0
+
+    async def run(self) -> None:
+        """Publish what is due until `stop` is called, or until nothing is due if so told."""
+        crew = self._crew
+        crew.add_duty("wake-up", self._wake_up.run())
+        crew.every(BEAT, self._heartbeat, name="heartbeat")
+        crew.every(min(BEAT, self.settings.lease.total_seconds() / 4), self._requeue_lost, name="requeue")
+        crew.every(ANNOUNCE, self._announce, name="announce")
+        try:
+            while not self.stopping.is_set():
+                session = await self.link.connect()
+                if session is not None:
+                    with suppress(BrokerAway):  # the link says so, and tries again
+                        await self._rounds(session)
+        finally:
+            await crew.call_off()
+            await self._farewell()
+        crew.raise_failure()
+
+    def stop(self) -> None:
+        self.stopping.set()
+        self._wake_up.woken.set()
+
+    # ---------------------------------------------------------------- rounds
+
+    async def _rounds(self, session: Session) -> None:
+        """Publish batches, a few at a time: while one waits for the broker or the disk, the next is reserved."""
+        pause = FIRST_PAUSE
+        under_way: set[asyncio.Task[bool]] = set()
+        try:
+            while not self.stopping.is_set() and not session.closed.is_set():
+                self._wake_up.woken.clear()
+                if await self._round(session, under_way):
+                    pause = FIRST_PAUSE
+                    continue
+                await first_of(self.stopping.wait(), session.closed.wait(), seconds=pause)
+                pause = min(pause * 2, LAST_PAUSE)
+        finally:
+            await asyncio.gather(*under_way, return_exceptions=True)
+
+    async def _round(self, session: Session, under_way: set[asyncio.Task[bool]]) -> bool:
+        """Start on the next batch, or rest if there is none. False if things go badly: better not at once again."""
+        try:
+            if not await self._may_publish(session):
+                return True
+            reserved = await self._publisher.reserve(session)
+            if reserved:
+                under_way.add(asyncio.create_task(self._publisher.publish(session, reserved)))
+            if len(under_way) >= BATCHES or (under_way and not reserved):
+                done, _ = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
+                under_way -= done
+                confirmed = [batch.result() for batch in done]
+                return all(confirmed)
+            if not reserved:
+                await self._rest(session)
+            return True
+        except StoreUnavailable as error:
+            logger.warning("scheduling waits for the database", error=str(error))
+            await self._database.refresh()
+            return False
+
+    async def _may_publish(self, session: Session) -> bool:
+        """Whether the broker takes messages. While it does not, emails are better off in the database."""
+        room = session.client.room
+        if not room.is_set():
+            await first_of(room.wait(), self.stopping.wait(), session.closed.wait(), seconds=BLOCKED)
+        return room.is_set() and not session.closed.is_set()
+
+    async def _rest(self, session: Session) -> None:
+        """Wait until there may be something to publish."""
+        due = await self._database.run(questions.next_due(), writes=False, atomic=False)
+        wait = self.settings.interval.total_seconds()
+        if due is not None:
+            ahead = (due - self._now()).total_seconds()
+            wait = min(wait, max(ahead, FULL if self._publisher.full else AT_ONCE))
+        if self.settings.until_idle and (due is None or due > self._now()):
+            self.stop()
+        await first_of(self._wake_up.woken.wait(), self.stopping.wait(), session.closed.wait(), seconds=wait)
+
+    def _now(self) -> datetime:
+        """The database's time, as far as we know it."""
+        return datetime.now(UTC) + self._clock_offset
+
+    # ---------------------------------------------------------------- duties
+
+    async def _requeue_lost(self) -> None:
+        while lost := await self._database.run(dispatch.requeue(limit=REQUEUED)):
+            self._meter.requeued(len(lost))
+            for each in lost:
+                logger.warning("email due again", email_id=each.id, attempt=each.attempt, why="its message was lost")
+
+    def _open_session(self) -> Session | None:
+        """The broker, if it listens: one that takes no messages does not read questions from us either."""
+        session = self.link.session
+        return session if session is not None and self.link.connected and not session.client.blocked else None
+
+    async def _announce(self) -> None:
+        if (session := self._open_session()) is not None:
+            await announce(self._database, session, self._meter)
+
+    async def _heartbeat(self) -> None:
+        self._clock_offset = await self._database.run(overview.clock(), writes=False) - datetime.now(UTC)
+        now, (since, before) = time.monotonic(), self._beaten
+        self._beaten = now, self._publisher.published
+        if (session := self._open_session()) is not None:
+            with suppress(BrokerAway):
+                await self._publisher.look(session)
+        await self._database.run(
+            heartbeats.beat(
+                self.name,
+                role="scheduler",
+                host=socket.gethostname(),
+                version=VERSION,
+                in_flight=0,
+                rate=(self._publisher.published - before) / max(now - since, 0.001),
+                broker=broker_state(self.link, self._publisher.depths),
+            ),
+            atomic=False,
+        )
+
+    async def _farewell(self) -> None:
+        with suppress(StoreUnavailable):
+            await self._database.run(heartbeats.retire(self.name))
+        await self.link.close()

@@ -1,0 +1,281 @@
+"""What the desk is asked, and what it answers: the same values for pages, API, command line and metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from postroom.operate.broker import BrokerView
+from postroom.store.contract import Recipient, StoredEmail
+from postroom.store.heartbeats import WorkerSeen
+from postroom.store.overview import Version
+from postroom.vocabulary import DeadReason, EmailId, Status
+from postroom.work.breaker import BreakerState
+
+Workspaces = frozenset[str] | None
+"""The workspaces somebody may see; None for all of them."""
+
+_PENDING = (Status.PENDING, Status.QUEUED, Status.SENDING, Status.RETRYING, Status.IN_DOUBT)
+"""Neither sent nor given up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """Which emails somebody looks for. What is None or empty does not narrow; several narrow together."""
+
+    q: str = ""
+    """Free text: recipient, key, id, Message-ID, kind, tag or reply code, recognised by shape; else a subject."""
+    status: Status | None = None
+    kind: str | None = None
+    workspace: str | None = None
+    tag: str | None = None
+    recipient: str | None = None
+    reply_code: int | None = None
+    cause: str | None = None
+    """One group of failures, by its `FailureGroup.cause`."""
+    since: datetime | None = None
+    until: datetime | None = None
+    before: str | None = None
+    """The `next` of the page before."""
+    limit: int = 50
+    workspaces: Workspaces = None
+    """What the person who asks may see."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundPage:
+    """Some emails, newest first. A page with few emails, or none, may still have a next one: older emails remain."""
+
+    emails: tuple[StoredEmail, ...]
+    next: EmailId | None
+    """Give it as `before` to go on; None when everything has been looked at."""
+    understood: str | None = None
+    """What `q` was taken for: `id`, `message_id`, `recipient`, `reply_code`, `key`, `kind`, `tag` or `subject`."""
+    looked_back_to: datetime | None = None
+    """How far back this page has looked, when it stopped before the end for the sake of speed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """What happened in one step of a chart."""
+
+    at: datetime
+    enqueued: int = 0
+    sent: int = 0
+    retried: int = 0
+    died: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """A chart: one point for every step, also where nothing happened; oldest first."""
+
+    step: timedelta
+    points: tuple[Point, ...]
+
+    @property
+    def highest(self) -> int:
+        """Of everything in it, for the scale."""
+        return max((max(p.enqueued, p.sent, p.retried, p.died) for p in self.points), default=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransportView:
+    """A way out and its circuit breaker."""
+
+    name: str
+    state: BreakerState
+    reason: str
+    since: datetime | None
+    next_probe_at: datetime | None
+    """When a worker looks at it again; None while it is ok, or held by a person."""
+    held: bool
+    """Paused by a person: only a person resumes it."""
+
+    @property
+    def cause(self) -> str:
+        """The reason, without the name, which always stands beside it."""
+        return self.reason.replace(f"{self.name}: ", "").replace(f" to {self.name}", "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerView:
+    """A worker and whether it has been heard of lately."""
+
+    seen: WorkerSeen
+    alive: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailureGroup:
+    """Dead emails that failed alike."""
+
+    cause: str
+    """Names the group in URLs and in `Search.cause`; the same for the same failure, always."""
+    reason: DeadReason
+    reply_code: int | None
+    words: str
+    """The failure in its first words, without what differs from one email to the next."""
+    count: int
+    newest: EmailId
+    """An example."""
+
+    @property
+    def search(self) -> Search:
+        """What finds exactly these: give it to `Operations.act` to retry them all."""
+        return Search(status=Status.DEAD, cause=self.cause)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dashboard:
+    """The state of the house."""
+
+    at: datetime
+    sentence: str
+    """In one line."""
+    tone: str
+    """Of the sentence: `well`, `attention` (a person should look) or `trouble` (mail does not move)."""
+    counts: Mapping[str, int]
+    """By status, and `dismissed` and `pruned`."""
+    counts_capped: Mapping[str, bool]
+    """Where there are at least that many."""
+    oldest_due: datetime | None
+    """Since when the oldest due email waits."""
+    last_hour: Series | None
+    """Per minute; None for those who may not see every workspace, because it cannot be told apart by workspace."""
+    last_day: Series | None
+    """Per hour; likewise."""
+    workers: tuple[WorkerView, ...]
+    """Schedulers and senders among them."""
+    broker: BrokerView | None
+    """None where neither has signed on."""
+    broker_sentence: str
+    """The broker in one line; empty without one."""
+    transports: tuple[TransportView, ...]
+    failures: tuple[FailureGroup, ...]
+    """The largest group first."""
+    failures_capped: bool
+    """Only the newest dead emails were looked at."""
+
+    @property
+    def own_workers(self) -> tuple[WorkerView, ...]:
+        """Those who claim straight from the database: schedulers and senders belong to the broker."""
+        return tuple(worker for worker in self.workers if worker.seen.role == "worker")
+
+    @property
+    def pending_email_count(self) -> int:
+        """Everything that is neither sent nor given up (A7)."""
+        return sum(self.counts.get(status, 0) for status in _PENDING)
+
+    @property
+    def pending_capped(self) -> bool:
+        """There are at least that many."""
+        return any(self.counts_capped.get(status, False) for status in _PENDING)
+
+    @property
+    def failed_email_count(self) -> int:
+        """Everything that was given up and waits for a person (A7)."""
+        return self.counts.get(Status.DEAD, 0)
+
+    @property
+    def in_doubt(self) -> int:
+        return self.counts.get(Status.IN_DOUBT, 0)
+
+    @property
+    def oldest_due_age(self) -> timedelta | None:
+        return None if self.oldest_due is None else max(self.at - self.oldest_due, timedelta(0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultView:
+    """What one recipient got in one attempt."""
+
+    address: str
+    fate: str
+    """`accepted`, `deferred`, `refused` or `unknown`."""
+    code: int | None = None
+    enhanced: str | None = None
+    text: str | None = None
+    """What was said about them, or what happened instead; written by somebody else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptView:
+    """One attempt as the history kept it: the SMTP conversation in short."""
+
+    number: int
+    at: datetime
+    outcome: str
+    """The status it led to."""
+    version: int = 1
+    """Of the content that was sent."""
+    phase: str | None = None
+    code: int | None = None
+    enhanced: str | None = None
+    text: str | None = None
+    """What the server said, or what happened instead; written by somebody else, so never to be trusted as markup."""
+    fault: str | None = None
+    about: str | None = None
+    """`email`, `recipient`, `sender` or `transport`."""
+    counted: bool = True
+    inline: bool = False
+    takeover: bool = False
+    """Its worker died: another one found what had become of it."""
+    dead_reason: str | None = None
+    """Why it was given up then, if it was."""
+    possible_second_copy: bool = False
+    recipients: Mapping[str, int] = field(default_factory=dict)
+    """How many met which fate."""
+    results: tuple[ResultView, ...] = ()
+    """What each of them got, as far as it was kept: of an email to many, of those who were not accepted only."""
+    milliseconds: Mapping[str, float] = field(default_factory=dict)
+    """Per step of the conversation."""
+
+    @property
+    def total_milliseconds(self) -> float:
+        return sum(self.milliseconds.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecipientRow:
+    """One recipient through all attempts."""
+
+    address: str
+    stands: Recipient | None
+    """Where they stand now; None when a correction has taken them away."""
+    cells: tuple[ResultView | None, ...]
+    """What they got in each attempt, oldest first; None where they were not in it, or it was not kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmailView:
+    """One email with everything there is to know about it but its content."""
+
+    at: datetime
+    email: StoredEmail
+    """With its history, oldest line first: who did what when."""
+    sentence: str
+    """Why it is not sent yet, what happens next, and when."""
+    attempts: tuple[AttemptView, ...]
+    """Oldest first, with the one that sent it."""
+    recipients: tuple[Recipient, ...]
+    rows: tuple[RecipientRow, ...]
+    """Recipients × attempts."""
+    versions: tuple[Version, ...]
+    """Of its content, the first one first; more than one when it was corrected."""
+    acts: tuple[str, ...]
+    """What may be done to it now: of `retry`, `dismiss`, `cancel`, `replay`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActResult:
+    """What an act did."""
+
+    matched: int
+    """How many emails it was about."""
+    done: int = 0
+    skipped: int = 0
+    """Matched, and yet not done: the act does not apply to their status, or they changed meanwhile."""
+    capped: bool = False
+    """There are more than were counted (of a dry run only; an act does them all)."""

@@ -1,0 +1,180 @@
+"""`postroom user …`, as somebody on the host types it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from postroom import Outbox
+from postroom.accounts.accounts import get_person
+from postroom.accounts.chance import typed_code
+from postroom.accounts.passwords import is_right
+from postroom.accounts.secret import secret_key
+from postroom.accounts.sessions import find_session
+from postroom.accounts.steps import Entered, Half, first_step, second_step
+from postroom.accounts.tokens import find_token
+from postroom.accounts.values import Role
+from tests.cli.conftest import CommandLine, own_surroundings
+
+__all__ = ["own_surroundings"]
+
+PASSWORD = "correct horse battery staple"
+NAME = "ada@example.org"
+
+
+@pytest.fixture
+def postroom(sqlite_url: str) -> CommandLine:
+    with Outbox(sqlite_url) as outbox:
+        outbox.migrate()
+    return CommandLine(sqlite_url)
+
+
+def add_ada(postroom: CommandLine, *options: str) -> None:
+    answer = postroom("user", "add", "Ada@Example.org", *options, "--password-stdin", input=f"{PASSWORD}\n")
+    assert (answer.code, answer.err) == (0, "")
+
+
+def test_somebody_is_added_and_listed(postroom: CommandLine) -> None:
+    add_ada(postroom, "--role", "operator", "--workspace", "sales", "--workspace", "berlin")
+    answer = postroom("user", "list", "--json")
+
+    assert answer.json == {"people": [{"name": NAME, "role": "operator", "workspaces": ["berlin", "sales"]}]}
+    assert NAME in postroom("user", "list").out
+
+
+def test_who_is_added_without_a_role_may_only_look(postroom: CommandLine) -> None:
+    add_ada(postroom)
+
+    assert postroom("user", "list", "--json").json["people"][0]["role"] == "viewer"
+
+
+def test_the_same_name_is_not_added_twice(postroom: CommandLine) -> None:
+    add_ada(postroom)
+    answer = postroom("user", "add", NAME, "--password-stdin", input=f"{PASSWORD}\n")
+
+    assert (answer.code, "is there already" in answer.err) == (1, True)
+
+
+@pytest.mark.parametrize("command", ["add", "password"])
+def test_a_poor_password_is_refused_and_never_shown(postroom: CommandLine, command: str) -> None:
+    if command == "password":
+        add_ada(postroom)
+    answer = postroom("user", command, NAME, "--password-stdin", input="hunter2\n")
+
+    assert (answer.code, "several words" in answer.err) == (2, True)
+    assert "hunter2" not in answer.out + answer.err
+
+
+def test_without_a_terminal_a_password_is_not_asked_for(postroom: CommandLine) -> None:
+    answer = postroom("user", "add", NAME)
+
+    assert (answer.code, "--password-stdin" in answer.err) == (2, True)
+
+
+def test_a_password_is_asked_for_twice(postroom: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postroom.cli.people.somebody_is_there", lambda: True)
+    answer = postroom("user", "add", NAME, input=f"{PASSWORD}\nsomething else\n{PASSWORD}\n{PASSWORD}\n")
+
+    assert answer.code == 0
+    assert answer.err.count("Once more") == 2
+    assert PASSWORD not in answer.out + answer.err
+
+
+def test_a_new_password_replaces_the_old_one(postroom: CommandLine) -> None:
+    add_ada(postroom)
+    answer = postroom("user", "password", NAME, "--password-stdin", input="quite another sentence\r\n")
+    with Outbox(postroom.database) as outbox:
+        kept = outbox.database.run(get_person(NAME)).password
+
+    assert (answer.code, "every session has ended" in answer.out) == (0, True)
+    assert (is_right(kept, "quite another sentence"), is_right(kept, PASSWORD)) == (True, False)
+
+
+def test_a_role_is_changed_and_the_workspaces_only_when_they_are_named(postroom: CommandLine) -> None:
+    add_ada(postroom, "--role", "viewer", "--workspace", "sales")
+
+    def listed() -> tuple[str, list[str] | None]:
+        [person] = postroom("user", "list", "--json").json["people"]
+        return person["role"], person["workspaces"]
+
+    answer = postroom("user", "role", NAME, "operator")
+    assert (answer.code, "every session has ended" in answer.out) == (0, True)
+    assert listed() == ("operator", ["sales"])
+
+    assert postroom("user", "role", NAME, "viewer", "--workspace", "berlin").code == 0
+    assert listed() == ("viewer", ["berlin"])
+
+    assert postroom("user", "role", NAME, "admin", "--all-workspaces").code == 0
+    assert listed() == ("admin", None)
+
+    assert postroom("user", "role", NAME, "admin", "--all-workspaces", "--workspace", "x").code == 2
+    [entry, *_] = postroom("user", "audit", "--act", "user_role", "--json").json["entries"]
+    assert entry["detail"] == {"person": NAME, "role": "admin", "was": "viewer", "workspaces": None}
+
+
+def test_somebody_is_removed(postroom: CommandLine) -> None:
+    add_ada(postroom)
+
+    assert postroom("user", "remove", NAME).code == 0
+    assert postroom("user", "list", "--json").json == {"people": []}
+    assert postroom("user", "remove", NAME).code == 1
+
+
+def test_a_code_is_printed_that_completes_a_sign_in(postroom: CommandLine) -> None:
+    add_ada(postroom)
+    with Outbox(postroom.database) as outbox:
+        run = outbox.database.run
+        key = run(secret_key(outbox.settings))
+        kept = run(get_person(NAME)).password
+        began = run(first_step(NAME, kept=kept, right=True, token="half", post=None, key=key, address=""))
+        answer = postroom("user", "code", NAME)
+        half = run(find_session("half"))
+        assert half is not None
+        entered = run(second_step(half, "half", "full", typed_code(answer.out.strip()), key=key, address=""))
+
+    assert isinstance(began, Half)
+    assert re.fullmatch(r"\d{6}\n", answer.out)
+    assert isinstance(entered, Entered)
+
+
+def test_a_token_is_shown_once_and_found_by_what_was_shown(postroom: CommandLine) -> None:
+    add_ada(postroom, "--role", "admin")
+    shown = postroom("user", "token", NAME, "--scope", "operator", "--label", "ci", "--expires", "90d").out.strip()
+    [listed] = postroom("user", "token", NAME, "--list", "--json").json["tokens"]
+    with Outbox(postroom.database) as outbox:
+        token = outbox.database.run(find_token(shown))
+
+    assert token is not None
+    assert (token.id, token.person.role, token.label) == (listed["id"], Role.OPERATOR, "ci")
+    assert (listed["scope"], listed["workspaces"], listed["expires_at"] is None) == ("operator", None, False)
+    assert shown not in postroom("user", "token", NAME, "--list").out
+
+
+def test_a_token_is_revoked_once(postroom: CommandLine) -> None:
+    add_ada(postroom)
+    made = postroom("user", "token", NAME, "--json").json
+
+    assert postroom("user", "token", NAME, "--revoke", made["id"]).code == 0
+    assert postroom("user", "token", NAME, "--revoke", made["id"]).code == 1
+    assert postroom("user", "token", NAME, "--list", "--json").json == {"tokens": []}
+
+
+def test_the_audit_log_tells_what_was_done_on_the_host_without_secrets(postroom: CommandLine) -> None:
+    add_ada(postroom)
+    token = postroom("user", "token", NAME).out.strip()
+    code = postroom("user", "code", NAME).out.strip()
+    entries = postroom("user", "audit", "--json").json["entries"]
+
+    assert [entry["what"] for entry in entries] == ["code_from_host", "token_add", "user_add"]
+    assert {entry["detail"]["person"] for entry in entries} == {NAME}
+    assert not any(secret in str(entries) for secret in (token, code, PASSWORD))
+    assert "user_add" in postroom("user", "audit").out
+    assert "user_add" not in postroom("user", "audit", "--limit", "1").out
+
+
+def test_who_is_not_there_is_said_so(postroom: CommandLine) -> None:
+    for command in (["password"], ["remove"], ["code"], ["token"], ["role", "viewer"]):
+        answer = postroom("user", command[0], "bob@example.org", *command[1:])
+
+        assert (answer.code, "postroom user list" in answer.err) == (1, True), command

@@ -1,0 +1,286 @@
+"""What senders do with messages: each email sent once, whatever is said about it, and how often."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import timedelta
+
+from postroom import DeadReason, Email, EmailId, RetryPolicy, Status
+from postroom.broker.message import encode
+from postroom.broker.topology import Broker
+from postroom.send.smtp.pool import SmtpTransport
+from postroom.store.dispatch import Named
+from postroom.vocabulary import Priority
+from postroom.work.transports import pause, resume
+from tests.broker.bureau import Bureau
+from tests.broker.hatch import eventually
+from tests.work.office import LIMITS, until
+from tests.work.tally import check
+
+A_DAY = timedelta(days=1)
+NOBODY = EmailId("01890000-0000-7000-8000-000000000001")
+TWICE = RetryPolicy(steps=["0s"], max_attempts=2, name="twice")
+
+
+async def all_sent(bureau: Bureau, ids: list[EmailId]) -> None:
+    await until(lambda: bureau.outbox.counts()["sent"] >= len(ids))
+    await until(lambda: bureau.statuses(ids) == {Status.SENT})
+
+
+async def test_what_is_due_is_sent_once_each(any_bureau: Bureau) -> None:
+    """(D7)"""
+    ids = any_bureau.enqueue(120)
+    async with any_bureau.scheduling(), any_bureau.sending():
+        await all_sent(any_bureau, ids)
+
+    check(any_bureau, ids)
+    assert set(any_bureau.server.copies_of_all().values()) == {1}
+    assert [await any_bureau.hatch.depth(queue) for queue in any_bureau.queues] == [0, 0, 0]
+    assert any_bureau.meter.counts == {"confirmed": 120}
+
+
+async def test_two_schedulers_and_three_senders_share_the_work(bureau: Bureau) -> None:
+    ids = bureau.enqueue(300)
+    bureau.server.script(at="dot", delay=0.005)
+    async with (
+        bureau.scheduling(),
+        bureau.scheduling(),
+        bureau.sending(prefetch=5),
+        bureau.sending(prefetch=5),
+        bureau.sending(prefetch=5),
+    ):
+        await all_sent(bureau, ids)
+
+    check(bureau, ids)
+    assert set(bureau.server.copies_of_all().values()) == {1}
+
+
+async def test_a_sender_that_is_to_stop_when_nothing_is_left_waits_for_what_is_queued(bureau: Bureau) -> None:
+    ids = bureau.enqueue(20)
+    async with bureau.sending(until_idle=True) as sender:
+        async with bureau.scheduling():
+            await all_sent(bureau, ids)
+        await until(lambda: not bureau.unfinished())
+        await until(sender._feed.stopping.is_set)
+
+    check(bureau, ids)
+
+
+# ---------------------------------------------------------------- retries and deaths
+
+
+async def test_a_retry_comes_through_the_queue_of_retries(bureau: Bureau, retry_broker: Broker) -> None:
+    [id] = bureau.enqueue()
+    bureau.server.script(at="dot", reply="451 4.3.0 later", times=1)
+    async with bureau.scheduling(broker=retry_broker), bureau.sending(broker=retry_broker):
+        await until(lambda: bureau.get(id).status is Status.SENT)
+
+    assert bureau.get(id).attempts == 2
+    assert bureau.copies(id) == 1
+    assert bureau.meter.counts == {"confirmed": 2}
+
+
+async def test_a_permanent_refusal_is_dead_at_once_and_told_of_without_the_address(bureau: Bureau) -> None:
+    """(D5, D6)"""
+    [id] = bureau.enqueue()
+    bureau.server.script(at="rcpt", reply="550 5.1.1 <person0@example.org> is unknown here")
+    async with bureau.scheduling(), bureau.sending():
+        await until(lambda: bureau.meter.counts["announced"] == 1)
+
+    stored = bureau.get(id)
+    assert (stored.status, stored.dead_reason, stored.attempts) == (Status.DEAD, DeadReason.PERMANENT, 1)
+    [news] = await bureau.obituaries()
+    assert (news["emailId"], news["reason"], news["attempts"]) == (id, "permanent", 1)
+    assert "is unknown here" in news["lastError"]
+    assert "person0" not in json.dumps(news)
+
+
+async def test_an_email_that_has_used_up_its_attempts_is_dead_and_told_of(bureau: Bureau) -> None:
+    """(D5)"""
+    [id] = bureau.enqueue(policy=TWICE)
+    bureau.server.script(at="dot", reply="451 4.3.0 later")
+    async with bureau.scheduling(), bureau.sending():
+        await until(lambda: bureau.meter.counts["announced"] == 1)
+
+    assert (bureau.get(id).status, bureau.get(id).dead_reason) == (Status.DEAD, DeadReason.MAX_ATTEMPTS)
+    [news] = await bureau.obituaries()
+    assert (news["emailId"], news["reason"], news["attempts"]) == (id, "max_attempts", 2)
+    assert bureau.copies(id) == 0
+
+
+# ---------------------------------------------------------------- messages that are no use
+
+
+async def test_copies_latecomers_and_strangers_send_nothing(bureau: Bureau) -> None:
+    """(D7) Each is acknowledged and counted."""
+    ids = bureau.enqueue(10)
+    [cancelled, later] = bureau.enqueue(2, not_before=bureau.sql("SELECT now() + interval '1 day'")[0][0])
+    bureau.outbox.cancel(cancelled)
+    async with bureau.scheduling(), bureau.sending():
+        await all_sent(bureau, ids)
+        useless = [
+            *(encode(Named(id, 1)) for id in ids for _ in range(2)),  # sent already
+            encode(Named(ids[0], 7)),
+            encode(Named(NOBODY, 1)),
+            encode(Named(cancelled, 1)),
+            encode(Named(later, 1)),  # not queued
+        ]
+        await bureau.hatch.put(bureau.queue, *useless)
+        await until(lambda: bureau.meter.counts["stale"] >= len(useless))
+        [last] = bureau.enqueue()
+        await all_sent(bureau, [last])
+
+    assert bureau.meter.counts == {"confirmed": 11, "stale": 24}
+    assert await bureau.hatch.depth(bureau.queue) == 0
+    assert set(bureau.server.copies_of_all().values()) == {1}
+    assert len(bureau.server.messages) == 11
+    assert [bureau.get(id).status for id in (cancelled, later)] == [Status.CANCELLED, Status.PENDING]
+
+
+async def test_copies_in_any_order_send_each_email_once(bureau: Bureau) -> None:
+    """(D7) A broker may deliver twice, late and out of order; here it does all of that to everything."""
+    ids = bureau.enqueue(60)
+    async with bureau.scheduling():
+        await until(lambda: bureau.meter.counts["confirmed"] == 60)
+    bodies = [message.body for message in await bureau.hatch.take(bureau.queue)]
+    await bureau.hatch.put(bureau.queue, *bodies[::-1], *bodies, *bodies[::2])
+    async with bureau.sending(options=f"connections=4&{LIMITS}"), bureau.sending(options=f"connections=4&{LIMITS}"):
+        await until(lambda: bureau.meter.counts["stale"] == 90)
+        await all_sent(bureau, ids)
+
+    check(bureau, ids)
+    assert set(bureau.server.copies_of_all().values()) == {1}
+    assert await bureau.hatch.depth(bureau.queue) == 0
+
+
+async def test_a_message_in_the_wrong_lane_is_as_good_as_any(bureau: Bureau) -> None:
+    [id] = bureau.enqueue()
+    async with bureau.scheduling():
+        await until(lambda: bureau.meter.counts["confirmed"] == 1)
+    [message] = await bureau.hatch.take(bureau.queue)
+    await bureau.hatch.put(bureau.broker.queue(Priority.BULK, 1), message.body)
+    async with bureau.sending():
+        await all_sent(bureau, [id])
+
+    assert bureau.copies(id) == 1
+
+
+async def test_poison_is_put_aside_once_and_stops_nobody(bureau: Bureau) -> None:
+    poison = [b"", b"not json", b"\xff\xfe", b"[]", b'{"emailId":1}', b"x" * 10_000, b"[" * 4_000]
+    async with bureau.scheduling(), bureau.sending(prefetch=3):
+        ids = bureau.enqueue(10)
+        await all_sent(bureau, ids)
+        await bureau.hatch.put(bureau.queue, *poison)
+        ids += bureau.enqueue(10)
+        await all_sent(bureau, ids)
+        await until(lambda: bureau.meter.counts["poison"] == len(poison))
+    aside = await bureau.hatch.take(bureau.broker.dead)
+
+    assert sorted(message.body for message in aside) == sorted(poison)
+    assert bureau.meter.counts == {"confirmed": 20, "poison": len(poison)}
+    assert await bureau.hatch.depth(bureau.queue) == 0
+    check(bureau, ids)
+
+
+# ---------------------------------------------------------------- lanes
+
+
+async def test_an_urgent_email_passes_a_bulk_backlog_in_the_broker(bureau: Bureau) -> None:
+    """In the order at the server: only what the sender holds already may be before it."""
+    with bureau.outbox.transaction() as connection:
+        postings = (Email(to=f"person{n}@example.org", subject=f"Bulk {n}", text="Buy.") for n in range(3_000))
+        bureau.outbox.enqueue_many(postings, connection=connection, priority="bulk")
+    bureau.server.script(at="dot", delay=0.005)
+    async with bureau.scheduling(ahead=5_000):
+        await until(lambda: bureau.meter.counts["confirmed"] == 3_000)
+        async with bureau.sending(options=f"connections=2&{LIMITS}", prefetch=40):
+            await until(lambda: len(bureau.server.messages) >= 20)
+            bureau.outbox.enqueue(Email(to="ada@example.org", subject="Urgent", text="Now."), priority="urgent")
+            before = len(bureau.server.messages)
+            await until(lambda: "Urgent" in bureau.order_of_arrival())
+            position = bureau.order_of_arrival().index("Urgent")
+
+    assert position - before < 200
+
+
+async def test_bulk_does_not_starve_behind_urgent_and_normal(bureau: Bureau) -> None:
+    """Of thirteen seats one is bulk's, whoever else waits in the broker."""
+    bureau.enqueue(150, priority="urgent")
+    bureau.enqueue(150, priority="normal")
+    bureau.outbox.enqueue(Email(to="ada@example.org", subject="Bulk", text="Some day."), priority="bulk")
+    async with bureau.scheduling():
+        await until(lambda: bureau.meter.counts["confirmed"] == 301)
+        async with bureau.sending(options=f"connections=1&{LIMITS}", prefetch=26):
+            await until(lambda: "Bulk" in bureau.order_of_arrival())
+
+    assert bureau.order_of_arrival().index("Bulk") < 200
+
+
+# ---------------------------------------------------------------- stopping, pausing, throttling
+
+
+async def test_a_sender_that_stops_gives_back_what_it_holds_at_once(bureau: Bureau) -> None:
+    """Nobody has to wait for a lease to end: those last a day."""
+    ids = bureau.enqueue(100)
+    bureau.server.script(at="dot", delay=0.02)
+    async with bureau.scheduling(lease=A_DAY):
+        async with bureau.sending(options=f"connections=1&{LIMITS}", prefetch=30, lease=A_DAY):
+            await until(lambda: len(bureau.server.messages) >= 3)
+        assert bureau.outbox.counts()["sending"] == 0
+        left = bureau.outbox.counts()["sent"]
+        bureau.server.clear_script()
+        async with bureau.sending(lease=A_DAY):
+            await all_sent(bureau, ids)
+
+    check(bureau, ids)
+    assert left < 100
+    assert set(bureau.server.copies_of_all().values()) == {1}
+
+
+async def test_while_nothing_may_be_sent_messages_are_let_go_and_nothing_is_lost(bureau: Bureau) -> None:
+    """What the sender had in hand is in the queue again, for whoever may send."""
+    name = SmtpTransport(bureau.server.url).name
+    bureau.server.script(at="dot", delay=0.02)
+    ids = bureau.enqueue(100)
+    async with bureau.scheduling(), bureau.sending(options=f"connections=1&{LIMITS}", prefetch=30) as sender:
+        await until(lambda: len(bureau.server.messages) >= 3)
+        bureau.outbox.database.run(pause(name, "by hand"))
+        await until(lambda: not sender.minder.may_send())
+        await until(lambda: not bureau.outbox.counts()["sending"])
+        left = 100 - bureau.outbox.counts()["sent"]
+        await eventually(lambda: bureau.hatch.depth(bureau.queue), lambda depth: depth >= left)
+        assert bureau.outbox.counts()["sent"] == 100 - left < 100
+        bureau.outbox.database.run(resume(name))
+        await all_sent(bureau, ids)
+
+    check(bureau, ids)
+    assert set(bureau.server.copies_of_all().values()) == {1}
+
+
+async def test_a_rate_holds_over_two_senders(bureau: Bureau) -> None:
+    """A hundred a second in bursts of ten: so many can have left after a while, and no more."""
+    ids = bureau.enqueue(60)
+    async with bureau.scheduling():
+        await until(lambda: bureau.meter.counts["confirmed"] == 60)
+        options, started = f"rate=100/s&{LIMITS}", time.time()
+        async with bureau.sending(options=options), bureau.sending(options=options):
+            await all_sent(bureau, ids)
+
+    times = sorted(message.at for message in bureau.server.messages)
+    assert len(times) == 60
+    # Nothing was reserved before the start, and the last of sixty at least (60 - 10) / 100 s after the first.
+    assert times[-1] - started >= 0.5
+
+
+async def test_a_queue_that_is_deleted_under_its_senders_is_declared_and_served_again(bureau: Bureau) -> None:
+    """The broker tells a consumer that its queue is gone, and nothing else: the connection stays."""
+    async with bureau.scheduling(lease=timedelta(seconds=1)), bureau.sending():
+        first = bureau.enqueue(5)
+        await all_sent(bureau, first)
+        await bureau.hatch.delete(*bureau.queues)
+        second = bureau.enqueue(5)
+        await all_sent(bureau, second)
+
+    check(bureau, first + second)
+    assert set(bureau.server.copies_of_all().values()) == {1}

@@ -1,0 +1,35 @@
+"""A desk over an outbox that a test fills by hand, on both stores."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from postroom import AsyncOutbox
+from postroom.operate import Operations
+from tests.store.conftest import (
+    clock,
+    migrated_postgres_url,
+    migrated_sqlite_url,
+    migrated_template,
+    outbox,
+    store_url,
+)
+from tests.store.journey import Clock
+
+__all__ = [
+    "clock",
+    "migrated_postgres_url",
+    "migrated_sqlite_url",
+    "migrated_template",
+    "outbox",
+    "store_url",
+]
+
+
+@pytest.fixture
+async def desk(store_url: str, clock: Clock) -> AsyncIterator[Operations]:
+    """The desk of the same outbox that `outbox` fills."""
+    async with AsyncOutbox(store_url, clock=clock) as awaiting:
+        yield Operations(awaiting)

@@ -1,0 +1,225 @@
+"""Inline first, durable fallback (A1–A3, A5)."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from postroom import AsyncOutbox, Email, Outbox, Status
+from postroom.send.contract import Phase, Reply, Report
+from postroom.settle.outcome import settle
+from postroom.store import claims
+from postroom.testing import ScriptedSmtp
+from postroom.work.parcel import left_in_doubt, pack, settlement
+
+LETTER = Email(to="ada@example.org", subject="Booked", text="See you on Friday.")
+
+
+def test_with_a_healthy_server_the_email_is_sent_at_once_and_nothing_waits(
+    outbox: Outbox, server: ScriptedSmtp
+) -> None:
+    """(A1)"""
+    sending = outbox.send(LETTER)
+
+    assert sending.sent
+    assert not sending.queued
+    stored = outbox.get(sending.id)
+    assert stored.status is Status.SENT
+    assert server.copies(stored.message_id) == 1
+    assert outbox.counts() | {"sent": 1} == outbox.counts()
+    assert outbox.conservation().holds
+
+
+def test_with_retention_zero_nothing_remains_after_success(
+    store_url: str, server: ScriptedSmtp, journals: Path
+) -> None:
+    """(A5)"""
+    with Outbox(store_url, smtp=server.url, retention="0s") as outbox:
+        sending = outbox.send(LETTER)
+
+        assert sending.sent
+        assert outbox.list().emails == ()
+        assert outbox.counts()["pruned"] == 1
+        assert outbox.conservation().holds
+
+
+def test_a_failed_inline_send_is_kept_uncounted_and_due_in_thirty_seconds(outbox: Outbox, server: ScriptedSmtp) -> None:
+    """(A1, A3)"""
+    server.script(at="dot", reply="451 4.3.0 try later")
+    before = datetime.now(UTC)
+
+    sending = outbox.send(LETTER)
+
+    assert sending.queued
+    assert not sending.sent
+    stored = outbox.get(sending.id)
+    assert (stored.status, stored.attempts, stored.max_attempts) == (Status.PENDING, 0, 5)
+    assert stored.next_attempt_at is not None
+    assert timedelta(seconds=30) <= stored.next_attempt_at - before <= timedelta(seconds=40)
+    assert "451" in (stored.last_error or "")
+    assert [entry.detail["inline"] for entry in stored.history] == [True]
+
+
+def test_after_a_failed_inline_send_five_worker_failures_follow_the_table_and_end_dead(
+    outbox: Outbox, server: ScriptedSmtp
+) -> None:
+    """(A3) 30, 60, 120, 240, 480 s; after the fifth worker failure the row is dead with attempts=5."""
+    server.script(at="dot", reply="451 4.3.0 try later")
+    id = outbox.send(LETTER).id
+    waits = []
+    now = datetime.now(UTC)
+    while (stored := outbox.get(id)).status is not Status.DEAD:
+        assert stored.next_attempt_at is not None
+        waits.append(round((stored.next_attempt_at - now).total_seconds()))
+        now = stored.next_attempt_at
+        _fail_once(outbox, now)
+
+    assert waits == [30, 60, 120, 240, 480]
+    assert (stored.attempts, stored.dead_reason) == (5, "max_attempts")
+
+
+def _fail_once(outbox: Outbox, now: datetime) -> None:
+    """A worker's attempt at a given time that the server defers."""
+    dialect = outbox.database.dialect
+    object.__setattr__(dialect, "clock", lambda: now)
+    [email] = outbox.database.run(claims.claim(worker="w", lease=timedelta(seconds=30), urgent=1, normal=1, bulk=1))
+    parcel = pack(email, deadline=0.0)
+    report = Report(
+        recipients=(Reply(phase=Phase.RCPT, code=250, text="ok"),),
+        reply=Reply(phase=Phase.DOT, code=451, enhanced="4.3.0", text="try later"),
+        dot_left=True,
+    )
+    outcome = settle(parcel.attempted, report, now=now, jitter=0.0)
+    concluded = settlement(email, outcome, doubt=left_in_doubt(report))
+    assert outbox.database.run(claims.settle([concluded])) == {email.id}
+
+
+def test_a_permanent_refusal_inline_is_dead_at_once(outbox: Outbox, server: ScriptedSmtp) -> None:
+    """(D6)"""
+    server.script(at="rcpt", reply="550 5.1.1 no such user")
+
+    sending = outbox.send(LETTER)
+
+    assert not sending.sent
+    assert not sending.queued
+    assert outbox.get(sending.id).dead_reason == "permanent"
+
+
+def test_a_reply_that_never_comes_leaves_the_email_in_doubt(outbox: Outbox, server: ScriptedSmtp) -> None:
+    server.script(at="dot", cut=True)
+
+    sending = outbox.send(LETTER)
+
+    stored = outbox.get(sending.id)
+    assert stored.status is Status.IN_DOUBT
+    assert sending.queued
+    assert [entry.what for entry in stored.history] == ["in_doubt"]
+
+
+def test_a_held_email_in_doubt_waits_for_a_person(outbox: Outbox, server: ScriptedSmtp) -> None:
+    server.script(at="dot", cut=True)
+
+    sending = outbox.send(LETTER, on_doubt="hold")
+
+    stored = outbox.get(sending.id)
+    assert (stored.status, stored.next_attempt_at) == (Status.IN_DOUBT, None)
+
+
+def test_the_pure_form_writes_a_row_only_on_failure(outbox: Outbox, server: ScriptedSmtp) -> None:
+    assert outbox.send(LETTER, durable=False).sent
+    assert outbox.list().emails == ()
+    server.script(at="mail", reply="451 4.3.0 busy")
+
+    sending = outbox.send(LETTER, durable=False)
+
+    stored = outbox.get(sending.id)
+    assert sending.queued
+    assert (stored.status, stored.attempts) == (Status.PENDING, 0)
+    assert outbox.conservation().holds
+
+
+def test_the_inline_copy_and_the_queued_copy_are_the_same_octets(outbox: Outbox, server: ScriptedSmtp) -> None:
+    """(A2) One builder serves both, so they cannot drift."""
+    server.script(at="dot", reply="451 4.3.0 later", times=1)
+    id = outbox.send(LETTER).id
+
+    assert server.refused[0].data == outbox.letter(id).as_bytes()
+
+
+def test_a_second_send_under_the_same_key_sends_nothing(outbox: Outbox, server: ScriptedSmtp) -> None:
+    """(B2)"""
+    first = outbox.send(LETTER, key="booking-7")
+    second = outbox.send(LETTER, key="booking-7", durable=False)
+
+    assert second.duplicate
+    assert second.id == first.id
+    assert len(server.messages) == 1
+
+
+def test_a_server_that_is_away_raises_nothing(store_url: str, journals: Path) -> None:
+    """(A1)"""
+    with Outbox(store_url, smtp="smtp://127.0.0.1:9") as outbox:
+        sending = outbox.send(LETTER)
+
+        assert sending.queued
+        assert sending.error is not None
+        assert "ada@example.org" not in sending.error
+
+
+def test_a_server_that_says_nothing_is_given_up_within_the_limit(
+    store_url: str, server: ScriptedSmtp, journals: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POSTROOM_INLINE_LIMIT", "300ms")
+    server.script(at="greeting", delay=60)
+    with Outbox(store_url, smtp=server.url) as outbox:
+        sending = outbox.send(LETTER)
+
+        assert sending.queued
+        assert outbox.get(sending.id).status is Status.PENDING
+
+
+def test_without_a_way_out_the_email_waits_for_a_worker(store_url: str, journals: Path) -> None:
+    with Outbox(store_url) as outbox:
+        sending = outbox.send(LETTER)
+
+        assert sending.queued
+        assert outbox.get(sending.id).status is Status.PENDING
+
+
+def test_with_the_database_away_a_healthy_server_still_gets_the_email(
+    tmp_path: Path, server: ScriptedSmtp, journals: Path
+) -> None:
+    with Outbox("postgresql://nobody@127.0.0.1:9/none?connect_timeout=1", smtp=server.url) as outbox:
+        sending = outbox.send(LETTER)
+
+    assert sending.sent
+    assert len(server.messages) == 1
+
+
+async def test_the_async_form_does_the_same(store_url: str, server: ScriptedSmtp, journals: Path) -> None:
+    async with AsyncOutbox(store_url, smtp=server.url) as outbox:
+        sent = await outbox.send(LETTER)
+        server.script(at="dot", reply="451 4.3.0 later")
+        kept = await outbox.send(LETTER)
+
+        assert sent.sent
+        assert kept.queued
+        assert (await outbox.get(kept.id)).attempts == 0
+
+
+async def test_a_cancelled_async_send_is_brought_to_its_end(
+    store_url: str, server: ScriptedSmtp, journals: Path
+) -> None:
+    server.script(at="dot", delay=0.5)
+    async with AsyncOutbox(store_url, smtp=server.url) as outbox:
+        task = asyncio.create_task(outbox.send(LETTER))
+        await asyncio.to_thread(server.wait_until, lambda: "DATA" in " ".join(server.commands))
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.to_thread(server.wait_for, 1)
+
+        assert len(server.messages) == 1

@@ -1,0 +1,179 @@
+"""Rounds of a storm: workers die in every manner and are replaced, while emails keep coming."""
+
+from __future__ import annotations
+
+import random
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from postroom import EmailId
+from tests.work.assassin import MOMENTS, Assassin
+from tests.work.nursery import WorkerProcess
+from tests.work.office import Office, wait_until
+from tests.work.tally import Tally, take
+
+PLACES = ("claimed", "before_dot", "reply_read", "journalled", "before_settle", "after_settle", "taken_over")
+AT_FIRST = {"claimed", "reserved", "published", "marked", "announced"}
+"""Places that are come to once for many emails."""
+LEASE = 1.0
+SLOW_REPLY = 0.03
+"""Seconds until the server answers a dot: a worker is mostly found waiting for it."""
+AT_LEAST_WAITING = 30
+DEATHS = ("place", "moment", "random", "stop")
+"""At a place of its own, at a moment of the server's, at random, and stopped past the lease before that (`resumed`)."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Weather:
+    """One kind of round, and what came of all rounds of its kind."""
+
+    store: str
+    workers: int
+    schedulers: int = 0
+    """None: workers ask the database. Else they are senders, and a broker is between."""
+    journals: str
+    """`shared`, or `apart`: each worker's journal is out of the others' reach."""
+    kills: Counter[str] = field(default_factory=Counter)
+    tally: Tally = field(default_factory=Tally)
+
+    @property
+    def staff(self) -> str:
+        """Who works: so many workers, or so many schedulers and senders."""
+        return f"{self.schedulers} × {self.workers}" if self.schedulers else str(self.workers)
+
+
+class Round:
+    """One outbox in the storm."""
+
+    def __init__(self, office: Office, weather: Weather, folder: Path, dice: random.Random) -> None:
+        self._office = office
+        self._weather = weather
+        self._folder = folder
+        self._dice = dice
+        self._doomed: dict[WorkerProcess, tuple[str, float]] = {}
+        """Each worker with how it is to die, and when at the latest."""
+        self._stopped: dict[WorkerProcess, float] = {}
+        self._ids: list[EmailId] = []
+        self._look_again = 0.0
+        self.kills: Counter[str] = Counter()
+
+    def rage(self, kills: int) -> None:
+        """Kill so many workers while emails keep coming, then let healthy ones finish."""
+        self._brief_server()
+        while self.kills.total() < kills:
+            self._keep_emails_coming()
+            self._staff()
+            self._strike()
+            self._bury()
+            time.sleep(0.005)
+        self._calm()
+
+    def tally(self) -> Tally:
+        return take(self._office, self._ids)
+
+    def accusations(self) -> Iterator[str]:
+        """What there is to know about each email that the promise was broken to."""
+        for id in self._ids:
+            if take(self._office, [id]).violations:
+                email = self._office.get(id)
+                story = "; ".join(f"{entry.what} {dict(entry.detail)}" for entry in email.history)
+                yield f"{email.on_doubt} {email.status} copies={self._office.copies(id)} {email.last_error}: {story}"
+
+    def _keep_emails_coming(self) -> None:
+        if time.monotonic() < self._look_again:
+            return
+        self._look_again = time.monotonic() + 0.1
+        if self._office.outbox.counts()["sent"] + AT_LEAST_WAITING > len(self._ids):
+            for wish in ("resend", "hold", "resend"):
+                self._ids += self._office.enqueue(self._dice.randint(5, 25), on_doubt=wish)
+
+    def _staff(self) -> None:
+        """Replace the dead."""
+        while len(self._doomed) < self._weather.workers:
+            manner, patience, environment = self._fate(DEATHS, PLACES)
+            worker = self._office.start_worker(
+                lease=f"{LEASE:g}s",
+                options=f"connections={self._dice.choice([1, 2, 8])}",
+                journals=self._journals(),
+                **environment,
+            )
+            self._doomed[worker] = manner, time.monotonic() + patience
+
+    def _fate(self, deaths: Sequence[str], places: Sequence[str]) -> tuple[str, float, dict[str, str]]:
+        """How the next one is to die, after how long at the latest, and what it has to know of it."""
+        manner, environment = self._dice.choice(deaths), {}
+        patience = self._dice.uniform(0.05, 0.8) * self._weather.workers**0.5
+        if manner == "place":
+            place, patience = self._dice.choice(places), self._weather.workers**0.5
+            environment["POSTROOM_FAILPOINT"] = f"{place}:{1 if place in AT_FIRST else self._dice.randint(1, 12)}"
+        if manner == "moment":
+            patience = self._weather.workers**0.5
+            self._brief_server()
+            Assassin(
+                self._office.server,
+                self._dice.choice(list(MOMENTS)),
+                nth=self._dice.randint(1, 12),
+                victim=self._victim,
+            )
+        return manner, patience, environment
+
+    def _victim(self) -> int:
+        """Whom the server kills: somebody, for it cannot tell whose connection it is."""
+        worker = self._dice.choice(self._candidates())
+        self._doomed[worker] = "moment", self._doomed[worker][1]
+        return worker.pid
+
+    def _candidates(self) -> list[WorkerProcess]:
+        """Who talks to the server."""
+        return list(self._doomed)
+
+    def _brief_server(self) -> None:
+        self._office.server.clear_script()
+        self._office.server.script(at="dot", delay=SLOW_REPLY)
+
+    def _journals(self) -> Path:
+        if self._weather.journals == "shared":
+            return self._folder / "journals"
+        return self._folder / f"journals-{self._dice.getrandbits(64):x}"
+
+    def _strike(self) -> None:
+        """Those whose time has come: killed, or stopped for longer than their lease first."""
+        now = time.monotonic()
+        for worker, (manner, deadline) in self._doomed.items():
+            if worker in self._stopped:
+                if now > self._stopped[worker]:
+                    del self._stopped[worker]
+                    worker.send_signal(signal.SIGCONT)
+                    self._doomed[worker] = "resumed", now + self._dice.choice([0.0, 0.3])
+            elif now > deadline:
+                if manner == "stop" and self._office.try_to_stop(worker):
+                    self._stopped[worker] = now + LEASE * self._dice.uniform(1.1, 1.8)
+                else:
+                    # It has not come to where it was to die, or it was to die at no place in particular.
+                    self._doomed[worker] = "resumed" if manner == "resumed" else "random", deadline
+                    worker.kill()
+
+    def _bury(self) -> None:
+        for worker in [worker for worker in self._doomed if worker.poll() is not None]:
+            manner, _deadline = self._doomed.pop(worker)
+            self._stopped.pop(worker, None)
+            if worker.poll() == -signal.SIGKILL:
+                self.kills[manner] += 1
+            else:
+                raise RuntimeError(f"a worker ended by itself with {worker.poll()}:\n{worker.log.read_text()[-4000:]}")
+
+    def _calm(self) -> None:
+        for worker in self._doomed:
+            worker.send_signal(signal.SIGCONT)
+            worker.kill()
+        wait_until(lambda: all(worker.poll() is not None for worker in self._doomed))
+        self._bury()
+        self._office.server.clear_script()
+        self._finish()
+
+    def _finish(self) -> None:
+        self._office.finish(workers=2, lease=f"{LEASE:g}s", journals=self._journals(), patience=180)

@@ -178,12 +178,12 @@ def test_the_longer_of_two_secrets_is_hidden_whole() -> None:
 
 
 def test_secrets_of_a_file_of_settings_are_known_to_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from postroom.cli.target import Desk
+    from postroom.cli.target import Target
 
     (tmp_path / "postroom.toml").write_text(f'smtp = "smtp://me:{PASSWORD}@mx:587"\nsecret = "the-key-of-codes"\n')
     monkeypatch.chdir(tmp_path)
 
-    Desk(database="sqlite:///outbox.db").settings()
+    Target(database="sqlite:///outbox.db").settings()
 
     assert masked_value((PASSWORD, "the-key-of-codes")) == ["***", "***"]
     assert secrets.masked("an innocent line") == "an innocent line"

@@ -182,7 +182,7 @@ def test_every_verb_of_an_outbox_is_in_the_reference(outbox: type) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [Filter, Receipt, StoredEmail, postroom.outbox.inline.SendOutcome], ids=lambda v: v.__name__
+    "value", [Filter, Receipt, StoredEmail, postroom.outbox.outcome.SendOutcome], ids=lambda v: v.__name__
 )
 def test_every_field_of_what_an_outbox_gives_is_in_the_reference(value: type) -> None:
     page = PAGES[f"{REFERENCE}/python-api.md"].text

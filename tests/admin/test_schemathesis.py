@@ -51,7 +51,7 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Described]:
     url = f"sqlite:///{tmp_path_factory.mktemp('described') / 'outbox.db'}"
     with Outbox(url) as outbox:
         outbox.migrate()
-        outbox.database.run(transports.register("smtp.example.org:587"))
+        outbox.database.run(transports.standing_of("smtp.example.org:587"))
         for status in (Status.SENT, Status.DEAD, Status.RETRYING, Status.IN_DOUBT, Status.CANCELLED, Status.PENDING):
             bring_to(outbox, status, workspace="north", kind="welcome")
         yield Described(app=admin(outbox), token=token_for(outbox, Role.ADMIN), outbox=outbox)

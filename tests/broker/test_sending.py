@@ -246,7 +246,7 @@ async def test_while_nothing_may_be_sent_messages_are_let_go_and_nothing_is_lost
     async with bureau.scheduling(), bureau.sending(options=f"connections=1&{LIMITS}", prefetch=30) as sender:
         await until(lambda: len(bureau.server.messages) >= 3)
         bureau.outbox.database.run(pause(name, "by hand"))
-        await until(lambda: not sender.minder.may_send())
+        await until(lambda: not sender.engine.minder.may_send())
         await until(lambda: not bureau.outbox.counts()["sending"])
         left = 100 - bureau.outbox.counts()["sent"]
         await eventually(lambda: bureau.hatch.depth(bureau.queue), lambda depth: depth >= left)

@@ -20,7 +20,7 @@ def states(outbox: Outbox) -> dict[str, BreakerState]:
 
 
 async def test_whoever_pauses_and_resumes_is_in_the_audit_log(outbox: Outbox, desk: Operations) -> None:
-    outbox.database.run(transports.register(NAME))
+    outbox.database.run(transports.standing_of(NAME))
     await desk.pause_transport(NAME, "new password", "grace")
     paused = states(outbox)
     await desk.resume_transport(NAME, "ada")
@@ -36,7 +36,7 @@ async def test_whoever_pauses_and_resumes_is_in_the_audit_log(outbox: Outbox, de
 
 async def test_what_was_not_done_is_not_on_record(outbox: Outbox, desk: Operations) -> None:
     """(E8) Who may not see every workspace stops no transport; one that nobody knows cannot be stopped."""
-    outbox.database.run(transports.register(NAME))
+    outbox.database.run(transports.standing_of(NAME))
     with pytest.raises(TransportShared):
         await desk.pause_transport(NAME, "", "grace", workspaces=frozenset({"hotel"}))
     with pytest.raises(TransportNotFound, match=r"workers have used smtp\.example\.org:587"):
@@ -47,7 +47,7 @@ async def test_what_was_not_done_is_not_on_record(outbox: Outbox, desk: Operatio
 
 
 async def test_a_transport_is_on_the_dashboard_from_the_start_of_its_worker(outbox: Outbox, desk: Operations) -> None:
-    outbox.database.run(transports.register(NAME))
+    outbox.database.run(transports.standing_of(NAME))
 
     [seen] = (await desk.dashboard()).transports
     assert (seen.name, seen.state, seen.held) == (NAME, BreakerState.OK, False)
@@ -56,7 +56,7 @@ async def test_a_transport_is_on_the_dashboard_from_the_start_of_its_worker(outb
 async def test_registering_a_transport_again_changes_nothing(outbox: Outbox) -> None:
     outbox.database.run(transports.learn(NAME, TransportVerdict(health=Health.PAUSE, reason="535 no"), jitter=0))
     before = outbox.database.run(transports.known_transports(), writes=False)
-    outbox.database.run(transports.register(NAME))
+    outbox.database.run(transports.standing_of(NAME))
 
     assert outbox.database.run(transports.known_transports(), writes=False) == before
     assert before[0].breaker.state is BreakerState.PAUSED

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from postroom import AsyncOutbox, Email, Outbox, Status
+from postroom import Email, Outbox, Status
+from postroom.outbox.base import NO_WAY_OUT
 from postroom.send.contract import Phase, Reply, Report
 from postroom.settle.outcome import settle
 from postroom.store import claims
 from postroom.testing import ScriptedSmtp
 from postroom.work.parcel import left_in_doubt, pack, settlement
+from tests.outbox.shells import Shell
 
+MakeOutbox = Callable[..., Any]
 LETTER = Email(to="ada@example.org", subject="Booked", text="See you on Friday.")
 
 
-def test_with_a_healthy_server_the_email_is_sent_at_once_and_nothing_waits(
-    outbox: Outbox, server: ScriptedSmtp
-) -> None:
+def test_with_a_healthy_server_the_email_is_sent_at_once_and_nothing_waits(outbox: Shell, server: ScriptedSmtp) -> None:
     """(A1)"""
     sending = outbox.send(LETTER)
 
@@ -33,20 +35,19 @@ def test_with_a_healthy_server_the_email_is_sent_at_once_and_nothing_waits(
     assert outbox.conservation().holds
 
 
-def test_with_retention_zero_nothing_remains_after_success(
-    store_url: str, server: ScriptedSmtp, journals: Path
-) -> None:
+def test_with_retention_zero_nothing_remains_after_success(make_outbox: MakeOutbox, server: ScriptedSmtp) -> None:
     """(A5)"""
-    with Outbox(store_url, smtp=server.url, retention="0s") as outbox:
-        sending = outbox.send(LETTER)
+    outbox = make_outbox(smtp=server.url, retention="0s")
 
-        assert sending.sent
-        assert outbox.list().emails == ()
-        assert outbox.counts()["pruned"] == 1
-        assert outbox.conservation().holds
+    sending = outbox.send(LETTER)
+
+    assert sending.sent
+    assert outbox.list().emails == ()
+    assert outbox.counts()["pruned"] == 1
+    assert outbox.conservation().holds
 
 
-def test_a_failed_inline_send_is_kept_uncounted_and_due_in_thirty_seconds(outbox: Outbox, server: ScriptedSmtp) -> None:
+def test_a_failed_inline_send_is_kept_uncounted_and_due_in_thirty_seconds(outbox: Shell, server: ScriptedSmtp) -> None:
     """(A1, A3)"""
     server.script(at="dot", reply="451 4.3.0 try later")
     before = datetime.now(UTC)
@@ -64,11 +65,15 @@ def test_a_failed_inline_send_is_kept_uncounted_and_due_in_thirty_seconds(outbox
 
 
 def test_after_a_failed_inline_send_five_worker_failures_follow_the_table_and_end_dead(
-    outbox: Outbox, server: ScriptedSmtp
+    store_url: str, server: ScriptedSmtp, journals: Path
 ) -> None:
     """(A3) 30, 60, 120, 240, 480 s; after the fifth worker failure the row is dead with attempts=5."""
     server.script(at="dot", reply="451 4.3.0 try later")
-    id = outbox.send(LETTER).id
+    with Outbox(store_url, smtp=server.url) as outbox:
+        _follow_to_the_end(outbox, outbox.send(LETTER).id)
+
+
+def _follow_to_the_end(outbox: Outbox, id: str) -> None:
     waits = []
     now = datetime.now(UTC)
     while (stored := outbox.get(id)).status is not Status.DEAD:
@@ -86,7 +91,7 @@ def _fail_once(outbox: Outbox, now: datetime) -> None:
     dialect = outbox.database.dialect
     object.__setattr__(dialect, "clock", lambda: now)
     [email] = outbox.database.run(claims.claim(worker="w", lease=timedelta(seconds=30), urgent=1, normal=1, bulk=1))
-    parcel = pack(email, deadline=0.0)
+    parcel = pack(email)
     report = Report(
         recipients=(Reply(phase=Phase.RCPT, code=250, text="ok"),),
         reply=Reply(phase=Phase.DOT, code=451, enhanced="4.3.0", text="try later"),
@@ -97,7 +102,7 @@ def _fail_once(outbox: Outbox, now: datetime) -> None:
     assert outbox.database.run(claims.settle([concluded])) == {email.id}
 
 
-def test_a_permanent_refusal_inline_is_dead_at_once(outbox: Outbox, server: ScriptedSmtp) -> None:
+def test_a_permanent_refusal_inline_is_dead_at_once(outbox: Shell, server: ScriptedSmtp) -> None:
     """(D6)"""
     server.script(at="rcpt", reply="550 5.1.1 no such user")
 
@@ -108,7 +113,7 @@ def test_a_permanent_refusal_inline_is_dead_at_once(outbox: Outbox, server: Scri
     assert outbox.get(sending.id).dead_reason == "permanent"
 
 
-def test_a_reply_that_never_comes_leaves_the_email_in_doubt(outbox: Outbox, server: ScriptedSmtp) -> None:
+def test_a_reply_that_never_comes_leaves_the_email_in_doubt(outbox: Shell, server: ScriptedSmtp) -> None:
     server.script(at="dot", cut=True)
 
     sending = outbox.send(LETTER)
@@ -119,7 +124,7 @@ def test_a_reply_that_never_comes_leaves_the_email_in_doubt(outbox: Outbox, serv
     assert [entry.what for entry in stored.history] == ["in_doubt"]
 
 
-def test_a_held_email_in_doubt_waits_for_a_person(outbox: Outbox, server: ScriptedSmtp) -> None:
+def test_a_held_email_in_doubt_waits_for_a_person(outbox: Shell, server: ScriptedSmtp) -> None:
     server.script(at="dot", cut=True)
 
     sending = outbox.send(LETTER, on_doubt="hold")
@@ -128,7 +133,7 @@ def test_a_held_email_in_doubt_waits_for_a_person(outbox: Outbox, server: Script
     assert (stored.status, stored.next_attempt_at) == (Status.IN_DOUBT, None)
 
 
-def test_the_pure_form_writes_a_row_only_on_failure(outbox: Outbox, server: ScriptedSmtp) -> None:
+def test_the_pure_form_writes_a_row_only_on_failure(outbox: Shell, server: ScriptedSmtp) -> None:
     assert outbox.send(LETTER, durable=False).sent
     assert outbox.list().emails == ()
     server.script(at="mail", reply="451 4.3.0 busy")
@@ -141,7 +146,7 @@ def test_the_pure_form_writes_a_row_only_on_failure(outbox: Outbox, server: Scri
     assert outbox.conservation().holds
 
 
-def test_the_inline_copy_and_the_queued_copy_are_the_same_octets(outbox: Outbox, server: ScriptedSmtp) -> None:
+def test_the_inline_copy_and_the_queued_copy_are_the_same_octets(outbox: Shell, server: ScriptedSmtp) -> None:
     """(A2) One builder serves both, so they cannot drift."""
     server.script(at="dot", reply="451 4.3.0 later", times=1)
     id = outbox.send(LETTER).id
@@ -149,7 +154,7 @@ def test_the_inline_copy_and_the_queued_copy_are_the_same_octets(outbox: Outbox,
     assert server.refused[0].data == outbox.letter(id).as_bytes()
 
 
-def test_a_second_send_under_the_same_key_sends_nothing(outbox: Outbox, server: ScriptedSmtp) -> None:
+def test_a_second_send_under_the_same_key_sends_nothing(outbox: Shell, server: ScriptedSmtp) -> None:
     """(B2)"""
     first = outbox.send(LETTER, key="booking-7")
     second = outbox.send(LETTER, key="booking-7", durable=False)
@@ -159,34 +164,38 @@ def test_a_second_send_under_the_same_key_sends_nothing(outbox: Outbox, server: 
     assert len(server.messages) == 1
 
 
-def test_a_server_that_is_away_raises_nothing(store_url: str, journals: Path) -> None:
+def test_a_server_that_is_away_raises_nothing(make_outbox: MakeOutbox) -> None:
     """(A1)"""
-    with Outbox(store_url, smtp="smtp://127.0.0.1:9") as outbox:
-        sending = outbox.send(LETTER)
+    sending = make_outbox(smtp="smtp://127.0.0.1:9").send(LETTER)
 
-        assert sending.queued
-        assert sending.error is not None
-        assert "ada@example.org" not in sending.error
+    assert sending.queued
+    assert sending.error is not None
+    assert "ada@example.org" not in sending.error
 
 
 def test_a_server_that_says_nothing_is_given_up_within_the_limit(
-    store_url: str, server: ScriptedSmtp, journals: Path, monkeypatch: pytest.MonkeyPatch
+    make_outbox: MakeOutbox, server: ScriptedSmtp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nothing had left: the email waits as after any failed inline send, and the silence is held against the server."""
     monkeypatch.setenv("POSTROOM_INLINE_LIMIT", "300ms")
     server.script(at="greeting", delay=60)
-    with Outbox(store_url, smtp=server.url) as outbox:
-        sending = outbox.send(LETTER)
+    outbox = make_outbox(smtp=server.url)
 
-        assert sending.queued
-        assert outbox.get(sending.id).status is Status.PENDING
+    sending = outbox.send(LETTER)
+
+    stored = outbox.get(sending.id)
+    assert sending.queued
+    assert (stored.status, stored.attempts) == (Status.PENDING, 0)
+    assert "no answer in time" in (stored.last_error or "")
 
 
-def test_without_a_way_out_the_email_waits_for_a_worker(store_url: str, journals: Path) -> None:
-    with Outbox(store_url) as outbox:
-        sending = outbox.send(LETTER)
+def test_without_a_way_out_the_email_waits_for_a_worker(make_outbox: MakeOutbox) -> None:
+    outbox = make_outbox()
 
-        assert sending.queued
-        assert outbox.get(sending.id).status is Status.PENDING
+    sent, soon = outbox.send(LETTER), outbox.send_soon(LETTER)
+
+    assert (sent.queued, sent.error) == (soon.queued, soon.error) == (True, NO_WAY_OUT)
+    assert outbox.get(sent.id).status is Status.PENDING
 
 
 def test_with_the_database_away_a_healthy_server_still_gets_the_email(
@@ -197,29 +206,3 @@ def test_with_the_database_away_a_healthy_server_still_gets_the_email(
 
     assert sending.sent
     assert len(server.messages) == 1
-
-
-async def test_the_async_form_does_the_same(store_url: str, server: ScriptedSmtp, journals: Path) -> None:
-    async with AsyncOutbox(store_url, smtp=server.url) as outbox:
-        sent = await outbox.send(LETTER)
-        server.script(at="dot", reply="451 4.3.0 later")
-        kept = await outbox.send(LETTER)
-
-        assert sent.sent
-        assert kept.queued
-        assert (await outbox.get(kept.id)).attempts == 0
-
-
-async def test_a_cancelled_async_send_is_brought_to_its_end(
-    store_url: str, server: ScriptedSmtp, journals: Path
-) -> None:
-    server.script(at="dot", delay=0.5)
-    async with AsyncOutbox(store_url, smtp=server.url) as outbox:
-        task = asyncio.create_task(outbox.send(LETTER))
-        await asyncio.to_thread(server.wait_until, lambda: "DATA" in " ".join(server.commands))
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        await asyncio.to_thread(server.wait_for, 1)
-
-        assert len(server.messages) == 1

@@ -11,14 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from postroom import AsyncOutbox, Email, Outbox, Status
-from postroom.outbox.background import Background
+from postroom import Email, Outbox, Status
+from postroom.outbox import inline
 from postroom.testing import ScriptedSmtp
+from tests.outbox.shells import Shell
 
 LETTER = Email(to="ada@example.org", subject="Booked", text="See you on Friday.")
 
 
-def test_it_returns_before_the_email_is_sent_and_the_email_follows(outbox: Outbox, server: ScriptedSmtp) -> None:
+def test_it_returns_before_the_email_is_sent_and_the_email_follows(outbox: Shell, server: ScriptedSmtp) -> None:
     server.script(at="dot", delay=0.3)
 
     sending = outbox.send_soon(LETTER)
@@ -29,8 +30,10 @@ def test_it_returns_before_the_email_is_sent_and_the_email_follows(outbox: Outbo
     _wait_until(lambda: outbox.get(sending.id).status is Status.SENT)
 
 
-def test_when_the_background_is_full_the_outbox_takes_it(outbox: Outbox, server: ScriptedSmtp) -> None:
-    outbox._background = Background(threads=1, most=1)
+def test_when_the_background_is_full_the_outbox_takes_it(
+    outbox: Shell, server: ScriptedSmtp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inline, "MOST_SOON", 1)
     server.script(at="mail", delay=0.5, times=1)
 
     sendings = [outbox.send_soon(LETTER) for _ in range(6)]
@@ -40,7 +43,7 @@ def test_when_the_background_is_full_the_outbox_takes_it(outbox: Outbox, server:
     assert outbox.conservation().holds
 
 
-def test_closing_gives_back_what_has_not_begun(outbox: Outbox, store_url: str, server: ScriptedSmtp) -> None:
+def test_closing_gives_back_what_has_not_begun(outbox: Shell, store_url: str, server: ScriptedSmtp) -> None:
     server.script(at="dot", delay=0.3)
     ids = [outbox.send_soon(LETTER).id for _ in range(20)]
 
@@ -50,15 +53,6 @@ def test_closing_gives_back_what_has_not_begun(outbox: Outbox, store_url: str, s
         statuses = {again.get(id).status for id in ids}
         assert statuses <= {Status.SENT, Status.PENDING}
         assert again.counts()["sent"] == len(server.messages)
-
-
-async def test_the_async_form_does_the_same(store_url: str, server: ScriptedSmtp, journals: Path) -> None:
-    async with AsyncOutbox(store_url, smtp=server.url) as outbox:
-        ids = [(await outbox.send_soon(LETTER)).id for _ in range(5)]
-
-    with Outbox(store_url) as again:
-        assert [again.get(id).status for id in ids] == [Status.SENT] * 5
-    assert len(server.messages) == 5
 
 
 def test_a_process_that_ends_at_once_loses_nothing(store_url: str, server: ScriptedSmtp, journals: Path) -> None:
@@ -99,16 +93,6 @@ def test_a_process_killed_while_it_sends_loses_nothing(
         else:
             assert stored.doubts == 1
             assert "taken_over" in [entry.what for entry in stored.history]
-
-
-def test_a_forked_child_sends_through_a_courier_of_its_own(outbox: Outbox, server: ScriptedSmtp) -> None:
-    assert outbox.send(LETTER).sent
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if outbox.send(LETTER).sent else 1)
-
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert len(server.messages) == 2
 
 
 def _program(store_url: str, server: ScriptedSmtp, body: str) -> list[str]:

@@ -47,10 +47,10 @@ def a_parcel(recipients: int = 1, *, inline: bool = False, **changes: Any) -> Pa
         "html": None,
         "claimed_at": NOW,
     }
-    claimed = Claimed(**fields | changes)
+    claimed = Claimed(**fields | changes, inline=inline)
     addresses = tuple(f"somebody{number}@example.net" for number in range(recipients))
     envelope = Envelope(sender="shop@example.com", recipients=addresses, message=b"")
-    return Parcel(claimed, claimed.claim, envelope, addresses, inline)
+    return Parcel(claimed, claimed.claim, envelope, addresses)
 
 
 def the_long_way(parcel: Parcel, report: Report) -> Settlement:

@@ -138,7 +138,7 @@ async def test_what_comes_due_again_while_the_worker_asks_is_not_left_behind(
         async def slowly(plan: Any, **how: Any) -> Any:
             answer = await run(plan, **how)
             if plan.__name__ == "next_due":
-                await until(worker._idle)
+                await until(lambda: worker.engine.idle)
             return answer
 
         monkeypatch.setattr(worker._database, "run", slowly)
@@ -325,7 +325,7 @@ async def test_a_worker_whose_lease_was_stolen_does_not_finish_the_dot(office: O
             await until(lambda: "DATA" in office.server.commands)
             network.stall()
             steal(office, id)
-            await until(lambda: all(claim.token > 1 for claim in worker._held))
+            await until(lambda: all(claim.token > 1 for claim in worker.engine.held))
             network.resume()
             await until(lambda: office.get(id).status is Status.SENT)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from postroom.store.contract import Claimed
+from postroom.store.contract import Claim, Claimed
 from postroom.vocabulary import Priority
 
 
@@ -77,6 +77,15 @@ class Buffer:
         waiter: asyncio.Future[Claimed | None] = asyncio.get_running_loop().create_future()
         self._idle.append(waiter)
         return await waiter
+
+    def remove(self, claims: Collection[Claim]) -> list[Claimed]:
+        """Take these out; those that were there."""
+        wanted = set(claims)
+        found = [email for lane in self._waiting for email in lane if email.claim in wanted]
+        for email in found:
+            self._waiting[email.priority].remove(email)
+        self._count -= len(found)
+        return found
 
     def empty(self) -> list[Claimed]:
         """Take everything out."""

@@ -149,7 +149,7 @@ class Claimer:
     def _pause_until(self, due: datetime | None) -> float:
         wait = self._bench.poll.total_seconds()
         if due is not None:
-            wait = min(wait, max((due - self._holdings.now()).total_seconds(), AT_ONCE))
+            wait = min(wait, max((due - self._bench.clock.now()).total_seconds(), AT_ONCE))
         if self._bench.until_idle:
             wait = min(wait, SOON)  # what is under way may be all there is
         if self._gate.may_send():
@@ -162,4 +162,4 @@ class Claimer:
             reason = self._gate.reason
             logger.warning("stopping although emails wait", transport=self._bench.transport.name, reason=reason)
             return False
-        return due is not None and due <= self._holdings.now()
+        return due is not None and due <= self._bench.clock.now()

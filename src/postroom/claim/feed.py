@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Any, Protocol
 
 from postroom.claim.buffer import Buffer
+from postroom.claim.clock import DatabaseClock
 from postroom.claim.leases import Holdings
 from postroom.claim.meter import Meter
 from postroom.claim.wakeup import WakeUp
@@ -53,6 +54,7 @@ class Workbench:
     """Whether the rest of the worker can take more on."""
     buffer: Buffer
     holdings: Holdings
+    clock: DatabaseClock
     gate: Gate
     wake_up: WakeUp
     meter: Meter

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
+from postroom.claim.clock import DatabaseClock
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.store import claims
@@ -23,12 +24,13 @@ MARGIN = 0.1
 class Holdings:
     """What is ours for now. Iterates over the claims."""
 
-    def __init__(self, database: AsyncDatabase, lease: timedelta) -> None:
+    def __init__(self, database: AsyncDatabase, lease: timedelta, clock: DatabaseClock) -> None:
         self._database = database
+        self._clock = clock
         self._lease = lease
         self._margin = lease.total_seconds() * MARGIN
         self._ends: dict[Claim, float] = {}
-        self._clock_offset = timedelta(0)
+        self._began: dict[Claim, float] = {}
         self.gone: Callable[[Claim], None] = _nobody_asks
         """Told of every claim that is held no longer: it is settled, given back, or lost to somebody else."""
         self.dotted: set[Claim] = set()
@@ -40,16 +42,13 @@ class Holdings:
     def __iter__(self) -> Iterator[Claim]:
         return iter(self._ends)
 
-    def now(self) -> datetime:
-        """The database's time, as far as we know it."""
-        return datetime.now(UTC) + self._clock_offset
-
     def add(self, emails: list[Claimed], *, asked: float) -> None:
         """These were claimed; `asked`, on the monotonic clock, is when the claim was sent."""
-        self._clock_offset = emails[0].claimed_at - datetime.now(UTC)
+        self._clock.anchor(emails[0].claimed_at)
         end = asked + self._lease.total_seconds()
         for email in emails:
             self._ends[email.claim] = end
+            self._began[email.claim] = asked
 
     def has_time_left(self, claim: Claim) -> bool:
         """Whether a dot may still leave under this claim."""
@@ -58,7 +57,18 @@ class Holdings:
     def let_go(self, claim: Claim) -> None:
         """It is settled, or no longer ours."""
         if self._ends.pop(claim, None) is not None:
+            del self._began[claim]
             self.gone(claim)
+
+    def now_for(self, email: Claimed) -> datetime:
+        """The time to judge an email in hand by, wherever a clock was set since its claim: the earlier of two.
+
+        A clock that was set ahead makes nothing expired or late, and one that was set back makes no wait longer.
+        """
+        began = self._began.get(email.claim)
+        if began is None:
+            return self._clock.now()
+        return min(self._clock.now(), email.claimed_at + timedelta(seconds=time.monotonic() - began))
 
     def not_dotted(self) -> list[Claim]:
         """Those that can be given back: an email whose dot may have left never is."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
@@ -14,7 +14,6 @@ from postroom.compose import Email, Letter
 from postroom.compose.address import AddressesLike
 from postroom.duration import Duration
 from postroom.errors import ConfigurationError
-from postroom.outbox.background import MOST_IN_BACKGROUND
 from postroom.outbox.base import (
     NO_WAY_OUT,
     PRUNED,
@@ -24,10 +23,8 @@ from postroom.outbox.base import (
     keyed,
     make_filter,
 )
-from postroom.outbox.courier import Courier
-from postroom.outbox.inline import SendOutcome, acarry, attempt_inline, send_inline, take_in
+from postroom.outbox.outcome import SendOutcome, kept, take_in
 from postroom.outbox.submission import Wishes
-from postroom.send.smtp.pool import SmtpTransport
 from postroom.store import acts, questions
 from postroom.store.archive import JsonLines
 from postroom.store.connections import recognise
@@ -62,8 +59,7 @@ class AsyncOutbox(OutboxBase):
     def __init__(self, database: str | None = None, **settings: Any) -> None:
         super().__init__(database, **settings)
         self.database = open_async_database(self.database_url, tables=self.settings.tables, clock=self.clock)
-        self._sender: Courier | None = None
-        self._soon: set[asyncio.Future[SendOutcome]] = set()
+        self._inline = self._inline_thread()
 
     async def __aenter__(self) -> AsyncOutbox:
         return self
@@ -72,10 +68,9 @@ class AsyncOutbox(OutboxBase):
         await self.close()
 
     async def close(self) -> None:
-        """Finish what was taken on, and give the connections back."""
-        await asyncio.gather(*self._soon, return_exceptions=True)
-        if self._sender is not None:
-            await self._sender.close()
+        """Bring what has begun to its recorded end, leave the rest to workers, and give the connections back."""
+        if self._inline is not None:
+            await asyncio.to_thread(self._inline.close)
         await self.database.close()
 
     async def migrate(self) -> list[Migration]:
@@ -108,37 +103,16 @@ class AsyncOutbox(OutboxBase):
     ) -> SendOutcome:
         """Send now if it can be done now; what cannot is kept in the outbox for a worker. Never raises over email."""
         order = self._inline_order(email, key, wishes)
-        courier = self._courier()
-        if courier is None:
-            receipt = await self._do(take_in(order))
-            return SendOutcome(
-                id=receipt.id, duplicate=receipt.duplicate, queued=not receipt.duplicate, error=NO_WAY_OUT
-            )
-        course = send_inline(order, durable=durable, keep_sent=self._keep_sent, lease=self._lease(courier.name))
-        return await acarry(course, self.database.run, courier)
+        if self._inline is None:
+            return kept(await self._do(take_in(order)), NO_WAY_OUT)
+        return await _outlasting(self._inline.send(order, durable=durable))
 
     async def send_soon(self, email: Email, *, key: str | None = None, **wishes: Unpack[Wishes]) -> SendOutcome:
         """Store an email and send it in the background: returns as soon as it is stored."""
         order = self._inline_order(email, key, wishes)
-        courier = self._courier()
-        if courier is None or len(self._soon) >= MOST_IN_BACKGROUND:
-            receipt = await self._do(take_in(order))
-            return SendOutcome(id=receipt.id, duplicate=receipt.duplicate, queued=not receipt.duplicate)
-        leased = replace(order, lease=self._lease(courier.name))
-        receipt = await self._do(take_in(leased))
-        if receipt.duplicate:
-            return SendOutcome(id=receipt.id, duplicate=True)
-        course = attempt_inline(leased, stored=True, keep_sent=self._keep_sent)
-        task = asyncio.ensure_future(acarry(course, self.database.run, courier))
-        self._soon.add(task)
-        task.add_done_callback(self._soon.discard)
-        return SendOutcome(id=leased.id, queued=True)
-
-    def _courier(self) -> Courier | None:
-        if self._sender is None and (settings := self._courier_settings()) is not None:
-            url, journals, limit = settings
-            self._sender = Courier(SmtpTransport(url), journals, limit=limit)
-        return self._sender
+        if self._inline is None:
+            return kept(await self._do(take_in(order)), NO_WAY_OUT)
+        return await _outlasting(self._inline.send_soon(order))
 
     async def get(self, id: str) -> StoredEmail:
         """One email with its history; `EmailNotFound` when there is none."""
@@ -238,3 +212,8 @@ class AsyncOutbox(OutboxBase):
         if not caller.is_async:
             raise ConfigurationError(f"{type(connection).__name__} is not an async connection; use Outbox with it")
         return await caller.run(plan, self.database.dialect)
+
+
+async def _outlasting(future: Future[T]) -> T:
+    """Wait for something that goes on when the waiting is cancelled."""
+    return await asyncio.shield(asyncio.wrap_future(future))

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import fields
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from postroom import config
 from postroom.compose import DEFAULT_LIMITS, Address, Email, Limits, parse_address
 from postroom.duration import Duration, parse_duration
 from postroom.errors import ConfigurationError
+from postroom.outbox.inline import InlineSettings
 from postroom.outbox.submission import NOBODY, Intake, Wishes
+from postroom.outbox.thread import InlineThread
 from postroom.settle.policy import RetryPolicy
 from postroom.store import housekeeping
 from postroom.store.contract import Filter
 from postroom.store.dialect import Clock
 from postroom.store.housekeeping import Archive, Pruned
-from postroom.store.order import Lease, Order
+from postroom.store.order import Order
 from postroom.store.plan import Course
 from postroom.vocabulary import EmailId, Status
 from postroom.work.journal import journal_folder
@@ -68,26 +69,27 @@ class OutboxBase:
     def database_url(self) -> str:
         return self.settings.database.get_secret_value()
 
-    def _courier_settings(self) -> tuple[str, Path, float] | None:
-        """The way out, the journals and the time limit of inline sends; None when no way out is known."""
-        url = self.settings.smtp_url()
+    def _inline_thread(self) -> InlineThread | None:
+        """Who sends inline, not started yet; None when no way out is known."""
+        settings, url = self.settings, self.settings.smtp_url()
         if url is None:
             return None
-        journals = self.settings.journal or journal_folder(self.database_url, self.settings.tables)
-        return url, journals, self.settings.inline_limit.total_seconds()
+        return InlineThread(
+            InlineSettings(
+                database=self.database_url,
+                tables=settings.tables,
+                smtp=url,
+                journals=settings.journal or journal_folder(self.database_url, settings.tables),
+                lease=settings.lease,
+                limit=settings.inline_limit,
+                keep_sent=bool(settings.retention),
+                clock=self.clock,
+            )
+        )
 
     def _inline_order(self, email: Email, key: str | None, wishes: Wishes) -> Order:
         wishes.setdefault("policy", INLINE_POLICY)
-        return self.intake.order(email, key=key, **wishes)
-
-    def _lease(self, name: str) -> Lease:
-        """Long enough for an inline send and the reply to its dot."""
-        seconds = max(self.settings.lease, 3 * self.settings.inline_limit).total_seconds()
-        return Lease(worker=name, seconds=seconds)
-
-    @property
-    def _keep_sent(self) -> bool:
-        return bool(self.settings.retention)
+        return self.intake.order(email, key=key, now=self._now(), **wishes)
 
     def _now(self) -> datetime:
         return (self.clock() if self.clock else None) or datetime.now(UTC)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
@@ -13,7 +12,6 @@ from postroom.compose import Email, Letter
 from postroom.compose.address import AddressesLike
 from postroom.duration import Duration
 from postroom.errors import ConfigurationError
-from postroom.outbox.background import Background
 from postroom.outbox.base import (
     NO_WAY_OUT,
     PRUNED,
@@ -23,20 +21,17 @@ from postroom.outbox.base import (
     keyed,
     make_filter,
 )
-from postroom.outbox.courier import BlockingCourier
-from postroom.outbox.inline import FIRST_TOKEN, SendOutcome, attempt_inline, carry, send_inline, take_in
+from postroom.outbox.outcome import SendOutcome, kept, take_in
 from postroom.outbox.submission import Wishes
 from postroom.store import acts, questions
 from postroom.store.archive import JsonLines
-from postroom.store.claims import release
 from postroom.store.connections import recognise
 from postroom.store.contents import read_letter
-from postroom.store.contract import Claim, Conservation, Filter, Page, Receipt, StoredEmail
+from postroom.store.contract import Conservation, Filter, Page, Receipt, StoredEmail
 from postroom.store.enqueue import enqueue, enqueue_each
 from postroom.store.housekeeping import Pruned
 from postroom.store.migrate import Migration, migrate
 from postroom.store.open import open_database
-from postroom.store.order import Order
 from postroom.store.plan import Course, Plan, follow
 from postroom.vocabulary import EmailId, Status
 
@@ -56,9 +51,7 @@ class Outbox(OutboxBase):
     def __init__(self, database: str | None = None, **settings: Any) -> None:
         super().__init__(database, **settings)
         self.database = open_database(self.database_url, tables=self.settings.tables, clock=self.clock)
-        inline = self._courier_settings()
-        self._courier = BlockingCourier(inline[0], inline[1], limit=inline[2]) if inline else None
-        self._background = Background()
+        self._inline = self._inline_thread()
 
     def __enter__(self) -> Outbox:
         return self
@@ -67,10 +60,9 @@ class Outbox(OutboxBase):
         self.close()
 
     def close(self) -> None:
-        """Finish what was taken on, and give the connections back."""
-        self._background.close()
-        if self._courier is not None:
-            self._courier.close()
+        """Bring what has begun to its recorded end, leave the rest to workers, and give the connections back."""
+        if self._inline is not None:
+            self._inline.close()
         self.database.close()
 
     def migrate(self) -> list[Migration]:
@@ -114,13 +106,10 @@ class Outbox(OutboxBase):
         when the send has failed. The attempt made here is not counted.
         """
         order = self._inline_order(email, key, wishes)
-        if self._courier is None:
-            receipt = self._do(take_in(order))
-            return SendOutcome(
-                id=receipt.id, duplicate=receipt.duplicate, queued=not receipt.duplicate, error=NO_WAY_OUT
-            )
-        course = send_inline(order, durable=durable, keep_sent=self._keep_sent, lease=self._lease(self._courier.name))
-        return carry(course, self.database.run, self._courier)
+        if self._inline is None:
+            return kept(self._do(take_in(order)), NO_WAY_OUT)
+        self.database.check_free()
+        return self._inline.send(order, durable=durable).result()
 
     def send_soon(self, email: Email, *, key: str | None = None, **wishes: Unpack[Wishes]) -> SendOutcome:
         """Store an email and send it in the background: returns as soon as it is stored.
@@ -129,23 +118,10 @@ class Outbox(OutboxBase):
         ends: what has not begun is given back, and a killed process's emails are taken over.
         """
         order = self._inline_order(email, key, wishes)
-        if self._courier is None:
-            return self.send(email, key=key, **wishes)
-        leased = replace(order, lease=self._lease(self._courier.name))
-        receipt = self._do(take_in(leased))
-        if receipt.duplicate:
-            return SendOutcome(id=receipt.id, duplicate=True)
-        claim = Claim(id=leased.id, token=FIRST_TOKEN)
-        if not self._background.offer(lambda: self._attempt_soon(leased), otherwise=lambda: self._give_back(claim)):
-            self._give_back(claim)
-        return SendOutcome(id=leased.id, queued=True)
-
-    def _attempt_soon(self, order: Order) -> None:
-        assert self._courier is not None
-        carry(attempt_inline(order, stored=True, keep_sent=self._keep_sent), self.database.run, self._courier)
-
-    def _give_back(self, claim: Claim) -> None:
-        self._do(release([claim]))
+        if self._inline is None:
+            return kept(self._do(take_in(order)), NO_WAY_OUT)
+        self.database.check_free()
+        return self._inline.send_soon(order).result()
 
     def get(self, id: str) -> StoredEmail:
         """One email with its history; `EmailNotFound` when there is none."""

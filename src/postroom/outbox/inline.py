@@ -1,245 +1,261 @@
 """Inline first, with a durable fallback: send now if it can be done now, and let the outbox keep what cannot.
 
-The durable form stores the email already leased to this process, sends it and settles it, so that a crash anywhere
-loses nothing. The pure form writes a row only when the send has failed. Either way the attempt made here is not
-counted: the worker's first one follows after the delay that the policy has before attempt 1.
+The durable form stores the email already leased to this process, so that a crash anywhere loses nothing. The pure form
+writes a row only when the send has failed. Either way the attempt made here is not counted: the worker's first one
+follows after the delay that the policy has before attempt 1.
 
-What to do in which order is a course (see `store/plan.py`) that yields plans for the database and parcels for the
-transport; it is written once, and carried out by a blocking shell and by an awaiting one.
+From its row on, an inline email is one like any other: the engine attempts it (see `work/engine.py`), under a lease
+that counts from when it was stored, and brings what has begun to its recorded end. What differs is who feeds the
+engine, and that somebody waits. Whoever stops waiting changes nothing.
 """
 
 from __future__ import annotations
 
-import random
+import asyncio
 import time
-from collections.abc import Awaitable, Callable, Generator
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Any, Protocol
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from pathlib import Path
 
-from postroom.errors import ConfigurationError, PostroomError, SchemaError
+from postroom.claim.clock import DatabaseClock
+from postroom.claim.rate import parse_rate
+from postroom.errors import ConfigurationError, SchemaError, StoreUnavailable
 from postroom.logs import logger
-from postroom.send.contract import FaultKind, Report
-from postroom.settle.outcome import settle
-from postroom.store import claims
-from postroom.store.contract import Claim, Claimed, Receipt, Settlement
-from postroom.store.enqueue import enqueue
+from postroom.outbox.admission import Admission, admit
+from postroom.outbox.outcome import (
+    CLOSING,
+    MUCH_TO_DO,
+    InHand,
+    SendOutcome,
+    as_claimed,
+    kept,
+    refused,
+    take_in,
+    words_of,
+)
+from postroom.send.smtp.pool import SmtpTransport
+from postroom.store.claims import release
+from postroom.store.contract import Claim, Claimed, Settlement
+from postroom.store.dialect import Clock
+from postroom.store.open import open_async_database
 from postroom.store.order import Lease, Order
-from postroom.store.plan import Plan
-from postroom.vocabulary import EmailId, LeaseToken, Status
-from postroom.work.parcel import Parcel, left_in_doubt, pack, settlement
-from postroom.work.telling import tell_attempt
+from postroom.vocabulary import OnDoubt
+from postroom.work.engine import Engine, EngineSettings
+from postroom.work.journal import JournalFailed
 
-FIRST_TOKEN = LeaseToken(1)
-"""Of an email that was stored leased."""
-
-WAITING = (Status.PENDING, Status.RETRYING, Status.IN_DOUBT)
+MOST_SOON = 100
+"""Emails taken on and not yet sent, beyond which `send_soon` leaves them to the outbox."""
+TRY_AGAIN = 5.0
+"""Seconds before an engine that could not be made, for want of a journal, is tried again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SendOutcome:
-    """What became of an inline send."""
+class InlineSettings:
+    """What an application needs to send by itself."""
 
-    id: EmailId
-    """Of the email in the outbox; after a clean inline send with no row to keep, of the email that was."""
-    sent: bool = False
-    """The server has it."""
-    queued: bool = False
-    """It waits in the outbox and a worker will send it."""
-    duplicate: bool = False
-    """Its key was there already: nothing was done, and `id` is the first one's."""
-    error: str | None = None
-    """Why it was not sent at once, without addresses."""
-
-
-Step = Plan[Any] | Parcel | Settlement | Claim
-"""A plan for the database; a parcel to attempt; an outcome to note in the journal; a claim the journal may forget."""
-
-InlineCourse = Generator[Step, Any, SendOutcome]
+    database: str = field(repr=False)
+    tables: str
+    smtp: str = field(repr=False)
+    journals: Path
+    lease: timedelta
+    limit: timedelta
+    """How long an inline send may take until its dot, and how long once more its caller waits for the reply."""
+    keep_sent: bool
+    clock: Clock | None = None
 
 
-class Messenger(Protocol):
-    """Who attempts parcels and keeps the journal, for callers that block."""
+class InlineSender:
+    """Feeds an engine with what callers want sent at once. Lives in one event loop."""
 
-    def attempt(self, parcel: Parcel) -> Report: ...
-    def note(self, concluded: Settlement) -> None: ...
-    def forget(self, claim: Claim) -> None: ...
+    def __init__(self, settings: InlineSettings) -> None:
+        self._settings = settings
+        self._limit = settings.limit.total_seconds()
+        self._clock = DatabaseClock(settings.clock)
+        self._database = open_async_database(settings.database, tables=settings.tables, clock=settings.clock)
+        self._transport = SmtpTransport(settings.smtp)
+        self._rate = parse_rate(self._transport.server.rate) if self._transport.server.rate else None
+        self._engine: Engine | None = None
+        self._former: set[asyncio.Task[None]] = set()
+        """Engines that a bug of ours has stopped, at their end."""
+        self._fault = ""
+        self._tried = -TRY_AGAIN
+        self._in_hand: dict[Claim, InHand] = {}
+        self._closing = False
+        self._callers = 0
+        self._alone = asyncio.Event()
+        """Nobody is here whom we owe an answer."""
+        self._alone.set()
 
+    # ---------------------------------------------------------------- what callers ask
 
-class AsyncMessenger(Protocol):
-    """The same for callers that await."""
+    async def send(self, order: Order, *, durable: bool) -> SendOutcome:
+        """Send now, or keep it. Email trouble, and even a database that is away, never raises."""
+        with self._calling():
+            taken = await self._take_on(order, durable=durable)
+            return taken if isinstance(taken, SendOutcome) else await taken.outcome(2 * self._limit)
 
-    async def attempt(self, parcel: Parcel) -> Report: ...
-    def note(self, concluded: Settlement) -> None: ...
-    def forget(self, claim: Claim) -> None: ...
+    async def send_soon(self, order: Order) -> SendOutcome:
+        """Store an email and send it while nobody waits."""
+        with self._calling():
+            if len(self._in_hand) >= MOST_SOON:
+                return await self._keep(order, MUCH_TO_DO)
+            taken = await self._take_on(order, durable=True)
+            return taken if isinstance(taken, SendOutcome) else SendOutcome(id=order.id, queued=True)
 
+    async def close(self) -> None:
+        """Bring what has begun to its end, give back what has not, and let every caller go."""
+        self._closing = True
+        if self._engine is not None:
+            self._retire(self._engine)
+        await asyncio.gather(*self._former)
+        for each in list(self._in_hand):
+            self._gone(each)
+        await self._alone.wait()
+        await self._database.close()
 
-def send_inline(order: Order, *, durable: bool, keep_sent: bool, lease: Lease) -> InlineCourse:
-    """Send now, or keep it. Email trouble, and even a database that is away, never raises."""
-    order = replace(order, lease=lease)
-    stored = False
-    if durable or order.key is not None:  # a key is only worth something once it is in the database
+    @contextmanager
+    def _calling(self) -> Iterator[None]:
+        self._callers += 1
+        self._alone.clear()
         try:
-            receipt = yield take_in(order)
+            yield
+        finally:
+            self._callers -= 1
+            if not self._callers:
+                self._alone.set()
+
+    # ---------------------------------------------------------------- taking on
+
+    async def _take_on(self, order: Order, *, durable: bool) -> InHand | SendOutcome:
+        """Put an email into the engine's hands; or say what became of it instead."""
+        engine = self._ready()
+        if engine is None:
+            return await self._keep(order, self._fault)
+        asked = time.monotonic()
+        leased = replace(order, lease=Lease(worker=engine.name, seconds=self._settings.lease.total_seconds()))
+        needs_row = order.key is not None or order.on_doubt is OnDoubt.HOLD
+        try:
+            admission = await self._admission(leased, store=durable or needs_row)
         except (SchemaError, ConfigurationError):
             raise  # nothing about email: the outbox was never set up
         except Exception as error:  # noqa: BLE001  a database that is away, or refuses us, must not cost the email
-            logger.error("sending inline without a row", error=_words(error))
-        else:
-            if receipt.duplicate:
-                return SendOutcome(id=receipt.id, duplicate=True)
-            stored = True
-    return (yield from attempt_inline(order, stored=stored, keep_sent=keep_sent))
+            if needs_row or not engine.minder.may_send():
+                return refused(order, error)
+            logger.error("sending inline without a row", error=words_of(error))
+            return self._begin(engine, as_claimed(leased, now=self._clock.now(), row=False, perhaps=True), asked)
+        return await self._admitted(engine, leased, admission, asked)
+
+    async def _admission(self, order: Order, *, store: bool) -> Admission:
+        plan = admit(order, transport=self._transport.name, rate=self._rate, store=store)
+        admission = await self._database.run(plan)
+        self._clock.anchor(admission.now)
+        return admission
+
+    async def _admitted(self, engine: Engine, order: Order, admission: Admission, asked: float) -> InHand | SendOutcome:
+        engine.minder.heed(admission.breaker)
+        if admission.receipt is not None and admission.receipt.duplicate:
+            return kept(admission.receipt, None)
+        if admission.receipt is not None and admission.obstacle is not None:
+            # Nobody else may be there to find out that the transport is well again.
+            engine.crew.run_errand(engine.minder.glance())
+            return kept(admission.receipt, admission.obstacle)
+        email = as_claimed(order, now=admission.now, row=admission.receipt is not None)
+        if self._engine is not engine:  # it was stopped meanwhile
+            return await self._left_to_a_worker(email)
+        return self._begin(engine, email, asked)
+
+    def _begin(self, engine: Engine, email: Claimed, asked: float) -> InHand:
+        taken = self._in_hand[email.claim] = InHand(email)
+        engine.take([email], asked=asked)
+        asyncio.get_running_loop().call_later(self._limit, self._overdue, email.claim)
+        return taken
+
+    def _overdue(self, claim: Claim) -> None:
+        """What has not even begun by now is better off with a worker."""
+        if claim in self._in_hand and self._engine is not None:
+            self._engine.crew.run_errand(self._engine.give_back([claim]))
+
+    async def _left_to_a_worker(self, email: Claimed) -> SendOutcome:
+        if email.order is not None:
+            return await self._keep(replace(email.order, lease=None), CLOSING)
+        with suppress(StoreUnavailable):  # then its lease runs out
+            await self._database.run(release([email.claim]))
+        return SendOutcome(id=email.id, queued=True, error=CLOSING)
+
+    async def _keep(self, order: Order, why: str) -> SendOutcome:
+        """Store an email for a worker: it cannot be sent here just now."""
+        try:
+            return kept(await self._database.run(take_in(order)), why)
+        except (SchemaError, ConfigurationError):
+            raise
+        except Exception as error:  # noqa: BLE001  the caller hears of it, and is not stopped by it
+            return refused(order, error)
+
+    # ---------------------------------------------------------------- the engine
+
+    def _ready(self) -> Engine | None:
+        """The engine, made when first needed; None, with the reason in `_fault`, where there can be none."""
+        if self._closing:
+            self._fault = CLOSING
+            return None
+        if self._engine is None and time.monotonic() - self._tried >= TRY_AGAIN:
+            self._tried = time.monotonic()
+            self._start()
+        if self._engine is not None and self._engine.attempts.journal_failed:
+            self._fault = f"the journal in {self._settings.journals} cannot be written; a worker will send it"
+            return None
+        return self._engine
+
+    def _start(self) -> None:
+        settings = self._settings
+        try:
+            engine = Engine(
+                self._database,
+                self._transport,
+                EngineSettings(
+                    lease=settings.lease,
+                    grace=2 * settings.limit,
+                    keep_sent=settings.keep_sent,
+                    journals=settings.journals,
+                    inline_limit=settings.limit,
+                ),
+                failed=self._failed,
+                clock=self._clock,
+            )
+        except (JournalFailed, OSError) as error:
+            self._fault = f"no journal can be kept, and without one nothing is sent here: {error}"
+            logger.error("inline emails go to the outbox: no journal can be kept", error=str(error))
+            return
+        engine.held.gone = self._gone
+        engine.attempts.concluded = self._concluded
+        engine.start()
+        self._engine = engine
+
+    def _failed(self) -> None:
+        """A task of the engine ended by a bug of ours: what it holds comes to its end, the next email has another."""
+        self._tried = -TRY_AGAIN
+        if self._engine is not None:
+            self._retire(self._engine)
+
+    def _retire(self, engine: Engine) -> None:
+        self._engine = None
+        task = asyncio.ensure_future(_ended(engine))
+        self._former.add(task)
+        task.add_done_callback(self._former.discard)
+
+    def _concluded(self, settled: Settlement) -> None:
+        if (taken := self._in_hand.get(settled.claim)) is not None:
+            taken.known = settled
+            taken.concluded.set()
+
+    def _gone(self, claim: Claim) -> None:
+        if (taken := self._in_hand.pop(claim, None)) is not None:
+            taken.gone.set()
+            taken.concluded.set()
 
 
-def take_in(order: Order) -> Plan[Receipt]:
-    """Store one order."""
-    return (yield from enqueue([order]))[0]
-
-
-def attempt_inline(order: Order, *, stored: bool, keep_sent: bool) -> InlineCourse:
-    """Attempt an order and record what came of it, in its row or in a new one."""
-    parcel = pack(as_claimed(order), deadline=time.monotonic() + _seconds(order), inline=True)
-    try:
-        report: Report = yield parcel
-    except Exception as error:  # noqa: BLE001  whatever it is, the email is kept and the caller goes on
-        logger.error("inline send failed unexpectedly", email_id=order.id, error=type(error).__name__)
-        return (yield from _fall_back(order, stored=stored, error=f"inline send failed ({type(error).__name__})"))
-    if report.fault is not None and report.fault.kind is FaultKind.ABANDONED:
-        return (yield from _fall_back(order, stored=stored, error="there was no time left to send it inline"))
-    outcome = settle(parcel.attempted, report, now=datetime.now(UTC), jitter=random.random())
-    tell_attempt(order.id, outcome, report)
-    concluded = settlement(parcel.claimed, outcome, doubt=left_in_doubt(report))
-    result = SendOutcome(
-        id=order.id,
-        sent=outcome.status is Status.SENT,
-        queued=outcome.status in WAITING,
-        error=outcome.last_error,
-    )
-    if not stored and result.sent:
-        return result
-    return (yield from _record(order, concluded, result, stored=stored, keep_sent=keep_sent))
-
-
-def _record(order: Order, concluded: Settlement, result: SendOutcome, *, stored: bool, keep_sent: bool) -> InlineCourse:
-    yield concluded
-    try:
-        yield _settled(order, concluded, stored=stored, keep_sent=keep_sent)
-        yield concluded.claim
-    except Exception as error:  # noqa: BLE001  the email's fate is known; that it could not be stored is logged
-        # With a row, its lease runs out and a worker finds out; without one, this log line is all there is.
-        log = logger.warning if stored or result.sent else logger.error
-        log("the outcome of an inline send could not be stored", email_id=order.id, error=_words(error))
-        if not stored and not result.sent:
-            return replace(result, queued=False, error=f"{result.error}; and the outbox did not take it")
-    return result
-
-
-def _settled(order: Order, concluded: Settlement, *, stored: bool, keep_sent: bool) -> Plan[None]:
-    if not stored:
-        yield from enqueue([order])
-    yield from claims.settle([concluded], keep_sent=keep_sent)
-
-
-def _fall_back(order: Order, *, stored: bool, error: str) -> InlineCourse:
-    claim = Claim(id=order.id, token=FIRST_TOKEN)
-    if stored:
-        yield claims.release([claim])
-    else:
-        yield take_in(replace(order, lease=None))
-    return SendOutcome(id=order.id, queued=True, error=error)
-
-
-def as_claimed(order: Order) -> Claimed:
-    """A new order as its own claim, without asking the database for what we have in hand."""
-    letter, now = order.letter, datetime.now(UTC)
-    return Claimed(
-        claim=Claim(id=order.id, token=FIRST_TOKEN),
-        attempts=0,
-        max_attempts=order.max_attempts,
-        policy=order.policy,
-        on_doubt=order.on_doubt,
-        doubts=0,
-        takeovers=0,
-        priority=order.priority,
-        kind=order.kind,
-        workspace=order.workspace,
-        channel=order.channel,
-        sensitive=order.sensitive,
-        outcomes=None,
-        expires_at=order.expires_at,
-        due_at=now,
-        created_at=now,
-        leased_until=now,
-        dot_noted=False,
-        version=1,
-        subject=letter.subject,
-        message_id=letter.message_id,
-        envelope=letter.envelope,
-        text=letter.text,
-        html=letter.html,
-        claimed_at=now,
-        attachments=dict(letter.attachments),
-    )
-
-
-def _words(error: Exception) -> str:
-    """Our own errors name no address; a driver's may quote anything."""
-    return str(error) if isinstance(error, PostroomError) else type(error).__name__
-
-
-def _seconds(order: Order) -> float:
-    assert order.lease is not None
-    return order.lease.seconds
-
-
-def carry(course: InlineCourse, run: Callable[[Plan[Any]], Any], messenger: Messenger) -> SendOutcome:
-    """Carry out an inline course, blocking."""
-    try:
-        step = next(course)
-        while True:
-            try:
-                match step:
-                    case Parcel():
-                        result: Any = messenger.attempt(step)
-                    case Settlement():
-                        result = None
-                        messenger.note(step)
-                    case Claim():
-                        result = None
-                        messenger.forget(step)
-                    case _:
-                        result = run(step)
-            except Exception as error:  # noqa: BLE001  the course decides what it can live with
-                step = course.throw(error)
-            else:
-                step = course.send(result)
-    except StopIteration as finished:
-        return finished.value  # type: ignore[no-any-return]
-
-
-async def acarry(
-    course: InlineCourse, run: Callable[[Plan[Any]], Awaitable[Any]], messenger: AsyncMessenger
-) -> SendOutcome:
-    """Carry out an inline course, awaiting."""
-    try:
-        step = next(course)
-        while True:
-            try:
-                match step:
-                    case Parcel():
-                        result: Any = await messenger.attempt(step)
-                    case Settlement():
-                        result = None
-                        messenger.note(step)
-                    case Claim():
-                        result = None
-                        messenger.forget(step)
-                    case _:
-                        result = await run(step)
-            except Exception as error:  # noqa: BLE001  the course decides what it can live with
-                step = course.throw(error)
-            else:
-                step = course.send(result)
-    except StopIteration as finished:
-        return finished.value  # type: ignore[no-any-return]
+async def _ended(engine: Engine) -> None:
+    await engine.finish()
+    await engine.close()

@@ -10,6 +10,7 @@ from typing import Any
 
 from postroom.store.contents import carries, digests_in, read_attachments
 from postroom.store.contract import Claim, Claimed, Settlement, instant, moment
+from postroom.store.enqueue import enqueue
 from postroom.store.housekeeping import forget
 from postroom.store.plan import Documents, Plan, Row, Rows, ask
 from postroom.vocabulary import EmailId, OnDoubt, Priority, Status
@@ -62,15 +63,32 @@ def release(claims: Collection[Claim]) -> Plan[set[EmailId]]:
 def settle(settlements: Sequence[Settlement], *, keep_sent: bool = True) -> Plan[set[EmailId]]:
     """Record what attempts meant; those that were ours to settle. The others are left as their new owner has them.
 
+    An email that comes with its order and has no row is taken in first, unless it was sent.
     Without `keep_sent`, an email that was sent is removed in the same transaction; its key stays.
     """
-    in_order = sorted(settlements, key=lambda settlement: settlement.claim.id)  # see `names`
-    [[ids]] = yield ask("settle", outcomes=Documents([each.written or each.as_row() for each in in_order]))
-    settled = set[EmailId](json.loads(ids))
+    settled = yield from _settle(settlements)
+    if new := [s for s in settlements if s.order and s.status is not Status.SENT and s.claim.id not in settled]:
+        settled |= yield from _take_in_and_settle(new)
     if not keep_sent:
         sent = [s.claim.id for s in settlements if s.status is Status.SENT and s.claim.id in settled]
         yield from forget(sent, was=Status.SENT)
     return settled
+
+
+def _settle(settlements: Sequence[Settlement]) -> Plan[set[EmailId]]:
+    in_order = sorted(settlements, key=lambda settlement: settlement.claim.id)  # see `names`
+    [[ids]] = yield ask("settle", outcomes=Documents([each.written or each.as_row() for each in in_order]))
+    return set[EmailId](json.loads(ids))
+
+
+def _take_in_and_settle(settlements: Sequence[Settlement]) -> Plan[set[EmailId]]:
+    """Those that have a row after all are somebody else's by now."""
+    there = {row[0] for row in (yield ask("placed", ids=[settlement.claim.id for settlement in settlements]))}
+    new = [settlement for settlement in settlements if settlement.claim.id not in there]
+    if not new:
+        return set()
+    yield from enqueue([settlement.order for settlement in new if settlement.order])
+    return (yield from _settle(new))
 
 
 def claimed_emails(rows: Rows) -> Plan[list[Claimed]]:

@@ -23,6 +23,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from postroom.store.order import Order
 from postroom.vocabulary import DeadReason, EmailId, LeaseToken, OnDoubt, Priority, Status
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -122,6 +123,12 @@ class Claimed:
     """From whom it was taken over."""
     attachments: Mapping[str, bytes] = field(default_factory=dict)
     """Contents by digest."""
+    inline: bool = False
+    """It is attempted by the process that took it in, and that attempt is not counted."""
+    order: Order | None = None
+    """What to take in should it fail, where there is no row yet …"""
+    perhaps_stored: bool = False
+    """… or where nobody could say whether there is one."""
 
     @property
     def id(self) -> EmailId:
@@ -147,6 +154,8 @@ class Settlement:
     event: str | None = None
     """What to write into the history, if anything."""
     detail: str = "{}"
+    order: Order | None = None
+    """What to take in first if there is no row; an email that was sent needs none."""
     written: str | None = field(default=None, init=False, compare=False, repr=False)
     """`as_row()` as JSON, where whoever made it could write that down more quickly; not taken along by `replace`."""
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from postroom.claim.buffer import Buffer
 from postroom.claim.failpoint import reach
+from postroom.claim.feed import call_off
 from postroom.claim.leases import Holdings
 from postroom.claim.meter import Meter
 from postroom.logs import logger
@@ -50,9 +51,14 @@ class Attempts:
         settler: Settler,
         minder: TransportMinder,
         meter: Meter,
+        limit: float,
         soon: Callable[[Coroutine[Any, Any, None]], None],
     ) -> None:
-        self.attempts = 0
+        """`limit`: seconds for an email whose sender waits for it, until its dot. `soon` runs an errand."""
+        self.made = 0
+        """How many attempts have come to an end."""
+        self.concluded: Callable[[Settlement], None] = _nobody_asks
+        """Told what came of an email, before the database knows."""
         self.closing = False
         """What is under way may finish; no more is begun."""
         self.journal_failed = False
@@ -63,6 +69,7 @@ class Attempts:
         self._settler = settler
         self._minder = minder
         self._meter = meter
+        self._limit = limit
         self._soon = soon
         self._lines: list[_LineState] = []
 
@@ -96,12 +103,17 @@ class Attempts:
             parcel = pack(email)
         except Exception as error:  # noqa: BLE001  whatever it is, it is about this email alone
             logger.error("email cannot be built", email_id=email.id, error=type(error).__name__)
-            self._settler.add(invalid(email, error, now=self._held.now()))
+            self._give_up(invalid(email, error))
             return None
-        if email.expires_at is not None and expired(self._held.now(), email.expires_at):
-            self._settler.add(settlement(email, settle_expired(parcel.attempted), doubt=False))
+        if email.expires_at is not None and expired(self._held.now_for(email), email.expires_at):
+            self._give_up(settlement(email, settle_expired(parcel.attempted), doubt=False))
             return None
         return parcel
+
+    def _give_up(self, settled: Settlement) -> None:
+        """Nothing was attempted, and nothing will be."""
+        self.concluded(settled)
+        self._settler.add(settled)
 
     def _follower(self) -> Parcel | None:
         """An email to ride behind the present one's dot, if one is waiting that may."""
@@ -116,12 +128,13 @@ class Attempts:
     async def _attempt(self, line: Line, state: _LineState, parcel: Parcel) -> None:
         following = state.following = self._follower()
         state.since = time.monotonic()
+        delivery = line.deliver(
+            parcel.envelope,
+            before_dot=partial(self._before_dot, parcel),
+            following=following.envelope if following else None,
+        )
         try:
-            report = await line.deliver(
-                parcel.envelope,
-                before_dot=partial(self._before_dot, parcel),
-                following=following.envelope if following else None,
-            )
+            report = await (self._within_limit(parcel, delivery) if parcel.inline else delivery)
         except asyncio.CancelledError:
             # Only the end of the grace cancels a line. If the dot has left, that is what is known of the email.
             if parcel.claim in self._held.dotted:
@@ -130,6 +143,19 @@ class Attempts:
         finally:
             state.since = None
         self._conclude(parcel, report)
+
+    async def _within_limit(self, parcel: Parcel, delivery: Coroutine[Any, Any, Report]) -> Report:
+        """Somebody waits for this one: given up if it has not come to its dot in time, and brought to its end if so."""
+        task = asyncio.ensure_future(delivery)
+        try:
+            await asyncio.wait({task}, timeout=self._limit)
+            if task.done() or parcel.claim in self._held.dotted:
+                return await task
+        except asyncio.CancelledError:
+            await call_off([task])
+            raise
+        await call_off([task])  # before the dot nothing was sent
+        return _out_of_time(parcel)
 
     def _before_dot(self, parcel: Parcel) -> bool:
         """The last question before an email leaves: is it noted, and is it still ours?
@@ -159,7 +185,7 @@ class Attempts:
             return
         settled = accepted(parcel, report)
         if settled is not None:
-            self._record(settled, report)
+            self._record(parcel, settled, report)
             self._meter.sent(report)
             tell_sent(settled, report)
             self._minder.hear(OK)
@@ -167,24 +193,29 @@ class Attempts:
         outcome = settle(
             parcel.attempted,
             report,
-            now=self._held.now(),
+            now=self._held.now_for(parcel.claimed),
             jitter=random.random(),
             found_out=self._minder.suspects_nothing(),
         )
-        self._record(settlement(parcel.claimed, outcome, doubt=left_in_doubt(report)), report)
+        self._record(parcel, settlement(parcel.claimed, outcome, doubt=left_in_doubt(report)), report)
         self._meter.attempted(outcome, report)
         tell_attempt(parcel.claim.id, outcome, report)
         if outcome.transport is not None:
             self._minder.hear(outcome.transport)
 
-    def _record(self, settled: Settlement, report: Report) -> None:
+    def _record(self, parcel: Parcel, settled: Settlement, report: Report) -> None:
         """Into the journal first; then it may take its time to reach the database."""
         if report.dot_left:
             self._journal.note_reply(settled)
             reach("journalled")
-        self._settler.add(settled)
+        self.concluded(settled)
         self._held.dotted.discard(settled.claim)
-        self.attempts += 1
+        if parcel.leaves_no_trace(settled):
+            self._journal.forget(settled.claim)
+            self._held.let_go(settled.claim)
+        else:
+            self._settler.add(settled)
+        self.made += 1
 
     # ---------------------------------------------------------------- in trouble
 
@@ -222,6 +253,19 @@ class _LineState:
 
     following: Parcel | None = None
     since: float | None = None
+
+
+def _nobody_asks(settled: Settlement) -> None:
+    """Most emails are waited for by nobody."""
+
+
+def _out_of_time(parcel: Parcel) -> Report:
+    """Which word of the server's we waited for is not known here; that it did not come in time is what matters."""
+    text = "the server was not ready for the email within the time for inline sends"
+    return Report(
+        recipients=(None,) * len(parcel.envelope.recipients),
+        fault=Fault(phase=Phase.CONNECT, kind=FaultKind.TIMEOUT, text=text),
+    )
 
 
 def _stopped_waiting() -> Report:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import datetime
 from functools import lru_cache
 
 from postroom.compose.outgoing import outgoing
@@ -26,17 +25,24 @@ class Parcel:
     envelope: Envelope
     recipients: tuple[str, ...]
     """All of them; the envelope names those who still wait for it."""
-    inline: bool = False
-    deadline: float = 0.0
-    """For an inline send: when its time is over, on the monotonic clock."""
+
+    @property
+    def inline(self) -> bool:
+        """Its sender waits for it, or did when it was taken on."""
+        return self.claimed.inline
+
+    def leaves_no_trace(self, settled: Settlement) -> bool:
+        """It was sent and no row was ever written: there is nothing to record."""
+        claimed = self.claimed
+        return claimed.order is not None and not claimed.perhaps_stored and settled.status is Status.SENT
 
     @property
     def attempted(self) -> Attempted:
         """The email as `settle` knows it; made when asked for, because most attempts are settled without it."""
-        return attempted(self.claimed, recipient_states(self.claimed, self.recipients), inline=self.inline)
+        return attempted(self.claimed, recipient_states(self.claimed, self.recipients))
 
 
-def pack(claimed: Claimed, *, deadline: float = 0.0, inline: bool = False) -> Parcel:
+def pack(claimed: Claimed) -> Parcel:
     """Make an email ready. Raises whatever composing raises, or judging would: such an email is `invalid`."""
     letter = outgoing(
         subject=claimed.subject,
@@ -55,7 +61,7 @@ def pack(claimed: Claimed, *, deadline: float = 0.0, inline: bool = False) -> Pa
         smtputf8=letter.needs_smtputf8,
         id=claimed.id,
     )
-    return Parcel(claimed, claimed.claim, envelope, recipients, inline, deadline)
+    return Parcel(claimed, claimed.claim, envelope, recipients)
 
 
 def _open(states: tuple[RecipientState, ...]) -> tuple[str, ...]:
@@ -78,7 +84,7 @@ def recipient_states(claimed: Claimed, addresses: tuple[str, ...]) -> tuple[Reci
     )
 
 
-def attempted(claimed: Claimed, states: tuple[RecipientState, ...], *, inline: bool = False) -> Attempted:
+def attempted(claimed: Claimed, states: tuple[RecipientState, ...]) -> Attempted:
     """The claimed email as `settle` knows it."""
     return Attempted(
         status=_status_before(claimed),
@@ -89,7 +95,7 @@ def attempted(claimed: Claimed, states: tuple[RecipientState, ...], *, inline: b
         on_doubt=claimed.on_doubt,
         expires_at=claimed.expires_at,
         takeovers=claimed.takeovers,
-        inline=inline,
+        inline=claimed.inline,
     )
 
 
@@ -117,6 +123,7 @@ def settlement(claimed: Claimed, outcome: Outcome, *, doubt: bool, event: str | 
         takeovers=outcome.takeovers,
         event=event or _event(outcome, doubt),
         detail=detail,
+        order=claimed.order,
     )
 
 
@@ -125,7 +132,7 @@ def left_in_doubt(report: Report) -> bool:
     return report.dot_left and report.reply is None
 
 
-def invalid(claimed: Claimed, error: Exception, *, now: datetime) -> Settlement:
+def invalid(claimed: Claimed, error: Exception) -> Settlement:
     """An email that could not be built is dead at once; the message says no more than what kind of error it was."""
     problem = f"the email could not be built ({type(error).__name__}); correct it and replay it"
     return Settlement(
@@ -139,6 +146,7 @@ def invalid(claimed: Claimed, error: Exception, *, now: datetime) -> Settlement:
         takeovers=claimed.takeovers,
         event="failed",
         detail=json.dumps({"outcome": "dead", "dead_reason": "invalid", "error": type(error).__name__}),
+        order=claimed.order,
     )
 
 

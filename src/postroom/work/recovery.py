@@ -120,7 +120,7 @@ class Recovery:
             return _decide(email, _dot_left(email, before, memory))
         except Exception as error:  # noqa: BLE001  whatever it is, it is about this email alone
             logger.error("email cannot be read", email_id=email.id, error=type(error).__name__)
-            return invalid(email, error, now=email.claimed_at)
+            return invalid(email, error)
 
 
 def _decide(email: Claimed, dot_left: bool | None) -> Settlement:

@@ -86,7 +86,7 @@ class Settler:
                 reach("before_settle")
                 asked = time.monotonic()
                 plan = claims.settle(group, keep_sent=self._keep_sent)
-                ours = await self._database.run(plan, atomic=not self._keep_sent)
+                ours = await self._database.run(plan, atomic=not self._keep_sent or any(each.order for each in group))
                 self.meter.settled(len(ours), time.monotonic() - asked)
                 reach("after_settle")
                 return ours

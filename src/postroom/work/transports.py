@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from postroom.settle.verdict import TransportVerdict
-from postroom.store.contract import moment
+from postroom.store.contract import instant, moment
 from postroom.store.plan import Plan, ask
 from postroom.work.breaker import Breaker, BreakerState
 
@@ -21,9 +21,22 @@ class KnownTransport:
     breaker: Breaker
 
 
-def register(name: str) -> Plan[None]:
-    """Make a transport known before anything happens to it; one that is known already stays as it is."""
-    yield from _lock(name)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a transport is doing now."""
+
+    breaker: Breaker
+    now: datetime
+    """By the database's clock."""
+
+
+def standing_of(name: str) -> Plan[Standing]:
+    """How a transport is doing, asked without waiting for anybody; one that nobody has used yet is made known."""
+    for known, *columns, now in (yield ask("transports")):
+        if known == name:
+            return Standing(breaker=_breaker(*columns), now=instant(now))
+    breaker, _arrival, now = yield from _lock(name)
+    return Standing(breaker=breaker, now=now)
 
 
 def learn(name: str, verdict: TransportVerdict | None, *, jitter: float, probe: bool = False) -> Plan[Breaker]:
@@ -33,9 +46,15 @@ def learn(name: str, verdict: TransportVerdict | None, *, jitter: float, probe: 
     return (yield from _keep(name, breaker, changed))
 
 
-def take_probe(name: str, *, jitter: float) -> Plan[bool]:
-    """Whether this caller is the one to look if the transport is well again; at most one at a time is."""
+def take_probe(name: str, *, waited_for: datetime | None, jitter: float) -> Plan[bool]:
+    """Whether this caller is the one to look if the transport is well again; at most one at a time is.
+
+    The caller has waited until `waited_for` by a clock that only goes forward: that holds, also where the database's
+    clock was set back meanwhile.
+    """
     breaker, _arrival, now = yield from _lock(name)
+    if waited_for is not None and breaker.next_probe_at == waited_for:
+        now = max(now, waited_for)
     if not breaker.should_probe(now):
         return False
     yield from _keep(name, breaker, breaker.probing(now, jitter))
@@ -59,14 +78,12 @@ def resume(name: str) -> Plan[Breaker]:
 def known_transports() -> Plan[list[KnownTransport]]:
     """Every transport that a worker has used."""
     rows = yield ask("transports")
-    return [KnownTransport(name=name, breaker=_breaker(*rest)) for name, *rest in rows]
+    return [KnownTransport(name=name, breaker=_breaker(*columns)) for name, *columns, _now in rows]
 
 
 def _lock(name: str) -> Plan[tuple[Breaker, int, datetime]]:
     [[*columns, arrival, now]] = yield ask("lock_transport", name=name)
-    instant = moment(now)
-    assert instant is not None
-    return _breaker(*columns), arrival, instant
+    return _breaker(*columns), arrival, instant(now)
 
 
 def _keep(name: str, before: Breaker, after: Breaker) -> Plan[Breaker]:

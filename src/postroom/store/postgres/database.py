@@ -121,6 +121,9 @@ class PostgresDatabase(_Postgres):
         finally:
             self._pool.putconn(connection)
 
+    def check_free(self) -> None:
+        """Every transaction has a connection of its own."""
+
     def close(self) -> None:
         self._pool.close()
 

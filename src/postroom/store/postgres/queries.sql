@@ -893,7 +893,7 @@ WHERE name = :name::text;
 
 -- How every transport is doing.
 -- name: transports
-SELECT name, state, reason, since, next_probe_at, step, failures, failed_at
+SELECT name, state, reason, since, next_probe_at, step, failures, failed_at, {now}
 FROM postroom.transports
 ORDER BY name;
 

@@ -122,11 +122,7 @@ class SqliteDatabase:
 
         One at a time for each thread: a second writer on the same thread would wait for the first for ever.
         """
-        if getattr(self._local, "busy", False):
-            raise PostroomError(
-                "this thread is inside outbox.transaction() already; "
-                "pass the connection it gave you as connection=, so that both are one transaction"
-            )
+        self.check_free()
         connection = self._take()
         self._local.busy = True
         try:
@@ -134,6 +130,14 @@ class SqliteDatabase:
         finally:
             self._local.busy = False
             self._give_back(connection)
+
+    def check_free(self) -> None:
+        """Refuse what would wait for ever: this thread has a transaction open."""
+        if getattr(self._local, "busy", False):
+            raise PostroomError(
+                "this thread is inside outbox.transaction() already; "
+                "pass the connection it gave you as connection=, so that both are one transaction"
+            )
 
     def close(self) -> None:
         """Close every connection, also those that other threads have taken."""

@@ -791,7 +791,7 @@ WHERE name = :name;
 
 -- How every transport is doing.
 -- name: transports
-SELECT name, state, reason, since, next_probe_at, step, failures, failed_at
+SELECT name, state, reason, since, next_probe_at, step, failures, failed_at, :now
 FROM postroom_transports
 ORDER BY name;
 

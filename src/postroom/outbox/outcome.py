@@ -1,0 +1,141 @@
+"""What callers of an inline send are told, and when: an email in hand, from taking it on to its record."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+from postroom.errors import PostroomError
+from postroom.logs import logger
+from postroom.store.contract import Claim, Claimed, Receipt, Settlement
+from postroom.store.enqueue import enqueue
+from postroom.store.order import Order
+from postroom.store.plan import Plan
+from postroom.vocabulary import EmailId, LeaseToken, Status
+
+FIRST_TOKEN = LeaseToken(1)
+"""Of an email that was stored leased."""
+RECORDED = 2.0
+"""Seconds to wait for the record of a send whose end is known."""
+
+NOT_NOW = "it could not be sent at once; a worker will send it"
+UNDER_WAY = "the server has not answered yet; what has begun goes on"
+MUCH_TO_DO = "there is much to send already; a worker will send it"
+CLOSING = "this outbox is being closed; a worker will send it"
+NOT_KEPT = "and the outbox did not take it yet"
+
+WAITING = (Status.PENDING, Status.RETRYING, Status.IN_DOUBT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendOutcome:
+    """What became of an inline send."""
+
+    id: EmailId
+    """Of the email in the outbox; after a clean inline send with no row to keep, of the email that was."""
+    sent: bool = False
+    """The server has it."""
+    queued: bool = False
+    """It is in the outbox: a worker will send it, or this process is still about it."""
+    duplicate: bool = False
+    """Its key was there already: nothing was done, and `id` is the first one's."""
+    error: str | None = None
+    """Why it was not sent at once, without addresses."""
+
+
+def take_in(order: Order) -> Plan[Receipt]:
+    """Store one order."""
+    return (yield from enqueue([order]))[0]
+
+
+def kept(receipt: Receipt, why: str | None) -> SendOutcome:
+    """It was stored for a worker instead of being sent."""
+    return SendOutcome(id=receipt.id, duplicate=receipt.duplicate, queued=not receipt.duplicate, error=why)
+
+
+class InHand:
+    """An email that this process is about."""
+
+    def __init__(self, email: Claimed) -> None:
+        self.email = email
+        self.known: Settlement | None = None
+        self.concluded = asyncio.Event()
+        """It is known what became of it, or it is out of our hands."""
+        self.gone = asyncio.Event()
+        """It is recorded, or somebody else's."""
+
+    async def outcome(self, patience: float) -> SendOutcome:
+        """What became of it, recorded if that does not take long; after so many seconds, that it is under way."""
+        await _within(patience, self.concluded)
+        if self.known is None:
+            return SendOutcome(id=self.email.id, queued=True, error=NOT_NOW if self.gone.is_set() else UNDER_WAY)
+        if self.email.order is None or self.known.status is not Status.SENT:
+            await _within(RECORDED, self.gone)
+        return self._told(self.known)
+
+    def _told(self, known: Settlement) -> SendOutcome:
+        recorded = self.gone.is_set() or self.email.order is None
+        return SendOutcome(
+            id=self.email.id,
+            sent=known.status is Status.SENT,
+            queued=known.status in WAITING and recorded,
+            error=known.last_error if recorded or known.status is Status.SENT else f"{known.last_error}; {NOT_KEPT}",
+        )
+
+
+async def _within(seconds: float, event: asyncio.Event) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+
+
+def as_claimed(order: Order, *, now: datetime, row: bool = True, perhaps: bool = False) -> Claimed:
+    """A new order as its own claim, without asking the database for what we have in hand.
+
+    `row`: it was stored under its lease; else it is to be taken in should it fail. `perhaps`: nobody knows.
+    """
+    letter = order.letter
+    return Claimed(
+        claim=Claim(id=order.id, token=FIRST_TOKEN),
+        attempts=0,
+        max_attempts=order.max_attempts,
+        policy=order.policy,
+        on_doubt=order.on_doubt,
+        doubts=0,
+        takeovers=0,
+        priority=order.priority,
+        kind=order.kind,
+        workspace=order.workspace,
+        channel=order.channel,
+        sensitive=order.sensitive,
+        outcomes=None,
+        expires_at=order.expires_at,
+        due_at=now,
+        created_at=now,
+        leased_until=now,
+        dot_noted=False,
+        version=1,
+        subject=letter.subject,
+        message_id=letter.message_id,
+        envelope=letter.envelope,
+        text=letter.text,
+        html=letter.html,
+        claimed_at=now,
+        attachments=dict(letter.attachments),
+        inline=True,
+        order=None if row else order,
+        perhaps_stored=perhaps,
+    )
+
+
+def refused(order: Order, error: Exception) -> SendOutcome:
+    """It was neither sent nor stored, and the caller must know."""
+    logger.error("an email was neither sent nor stored", error=words_of(error))
+    return SendOutcome(id=order.id, error=f"nothing was sent, for the outbox did not take it: {words_of(error)}")
+
+
+def words_of(error: Exception) -> str:
+    """Our own errors name no address; a driver's may quote anything."""
+    return str(error) if isinstance(error, PostroomError) else type(error).__name__

@@ -1,0 +1,160 @@
+"""The one engine that attempts emails: for a worker, for a sender behind a broker, and inside an application.
+
+Whoever feeds it puts emails into its buffer, each under a lease whose end is counted from before it was asked for.
+Lines take them out and send, one task commits what came of them, and beside them run the duties that keep the promise:
+renewing leases and minding the transport.
+
+What holds at every moment: an email in the buffer or on a line is held under a lease; its dot leaves only after the
+journal has noted it and while the lease has time left; whatever came of it is in the journal before anything else
+happens, and in the database soon after. No database connection is held while an email is being sent. What has begun is
+brought to its recorded end, whoever stops waiting for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from postroom.claim.buffer import Buffer
+from postroom.claim.clock import DatabaseClock
+from postroom.claim.leases import Holdings
+from postroom.claim.meter import UNMETERED, Meter
+from postroom.logs import logger
+from postroom.send.smtp.pool import SmtpTransport
+from postroom.store.contract import Claim, Claimed
+from postroom.store.open import AsyncDatabase
+from postroom.work.attempts import Attempts
+from postroom.work.crew import Crew
+from postroom.work.journal import Journal, worker_name
+from postroom.work.minder import TransportMinder
+from postroom.work.settler import Settler
+
+DUTY = 1.0
+"""Seconds between rounds of the small duties."""
+RECORDING = 5.0
+"""Seconds, at least, to record what is known when the engine stops, however little grace the emails themselves get."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSettings:
+    """How emails are attempted."""
+
+    lease: timedelta = timedelta(seconds=30)
+    grace: timedelta = timedelta(seconds=30)
+    """How long emails under way may take to finish when the engine is asked to stop."""
+    keep_sent: bool = True
+    journals: Path = Path(".postroom")
+    inline_limit: timedelta = timedelta(seconds=10)
+    """How long an email may take whose sender waits for it, until its dot."""
+
+
+class Engine:
+    """Attempts what is put into its buffer. Belongs to one event loop, in one process."""
+
+    def __init__(
+        self,
+        database: AsyncDatabase,
+        transport: SmtpTransport,
+        settings: EngineSettings,
+        *,
+        failed: Callable[[], None],
+        changed: Callable[[], None] = lambda: None,
+        clock: DatabaseClock | None = None,
+        meter: Meter = UNMETERED,
+    ) -> None:
+        """`failed` is called when a task ended by a bug of ours; `changed` when more may be possible than before.
+
+        Raises `JournalFailed` where no journal can be kept: then nothing may be sent.
+        """
+        self.name = worker_name()
+        self.settings = settings
+        self.clock = clock or DatabaseClock()
+        self.journal = Journal(settings.journals, self.name)
+        self.crew = Crew(database, stop=failed)
+        self.buffer = Buffer()
+        self.held = Holdings(database, settings.lease, self.clock)
+        self.settler = Settler(database, self.journal, keep_sent=settings.keep_sent, settled=self.held.let_go)
+        self.settler.meter = meter
+        self.settler.busy = lambda: len(self.buffer) > 0
+        self.minder = TransportMinder(
+            database,
+            transport,
+            clock=self.clock,
+            soon=self.crew.run_errand,
+            stopped=lambda: self.attempts.empty_buffer(),
+            changed=changed,
+        )
+        self.attempts = Attempts(
+            transport,
+            buffer=self.buffer,
+            holdings=self.held,
+            journal=self.journal,
+            settler=self.settler,
+            minder=self.minder,
+            meter=meter,
+            limit=settings.inline_limit.total_seconds(),
+            soon=self.crew.run_errand,
+        )
+        self._transport = transport
+        self._changed = changed
+        self._lines: list[asyncio.Task[None]] = []
+
+    @property
+    def idle(self) -> bool:
+        """Nothing is in hand, and nothing is left to record."""
+        return not len(self.held) and not self.settler.backlog
+
+    def start(self) -> None:
+        """Attempt whatever comes into the buffer from now on."""
+        crew, lease = self.crew, self.settings.lease.total_seconds()
+        crew.add_duty("settle", self.settler.run())
+        crew.every(lease / 3, self.held.renew, name="renew")
+        crew.every(DUTY, self._mind, name="mind")
+        self._lines = [crew.take_on("line", self.attempts.run_line()) for _ in range(self._transport.connections)]
+
+    def take(self, emails: list[Claimed], *, asked: float) -> None:
+        """Attempt these, held since `asked` on the monotonic clock."""
+        self.held.add(emails, asked=asked)
+        self.buffer.add(emails)
+
+    async def give_back(self, claims: Collection[Claim]) -> None:
+        """Leave those of them to others that have not begun."""
+        await self.held.give_back([email.claim for email in self.buffer.remove(claims)])
+
+    def stop(self) -> None:
+        """Begin nothing more."""
+        self.attempts.closing = True
+
+    async def finish(self) -> None:
+        """Give back what has not begun, let the rest finish within the grace, then record what is known of it."""
+        self.stop()
+        self.buffer.close()
+        await self.attempts.empty_buffer()
+        if self._lines:
+            _done, late = await asyncio.wait(self._lines, timeout=self.settings.grace.total_seconds())
+            for line in late:
+                line.cancel()
+            await asyncio.gather(*self._lines, return_exceptions=True)
+        try:
+            async with asyncio.timeout(max(self.settings.grace.total_seconds(), RECORDING)):
+                await self.settler.empty.wait()
+                # An email whose dot may have left is never given back: its journal says so, and stays.
+                await self.held.give_back(self.held.not_dotted())
+                await self.crew.errands_done()
+        except TimeoutError:
+            logger.error("stopped with outcomes in the journal only", emails=self.settler.backlog)
+
+    async def close(self) -> None:
+        """The duties are over, and so is the conversation with the server."""
+        await self.crew.call_off()
+        await self._transport.close()
+        self.journal.close()
+
+    async def _mind(self) -> None:
+        if self.attempts.mend_journal():
+            self._changed()
+        self.attempts.unblock_followers()
+        await self.minder.look()

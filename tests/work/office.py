@@ -145,7 +145,7 @@ class Office:
             "poll": timedelta(seconds=1),
             "grace": timedelta(seconds=20),
         }
-        database = open_async_database(self.url)
+        database = open_async_database(self.url, clock=settings.pop("clock", None))
         try:
             yield Worker(database, SmtpTransport(smtp), WorkerSettings(**known | settings))
         finally:

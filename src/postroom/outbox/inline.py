@@ -102,7 +102,11 @@ class InlineSender:
             if len(self._in_hand) >= MOST_SOON:
                 return await self._keep(order, MUCH_TO_DO)
             taken = await self._take_on(order, durable=True)
-            return taken if isinstance(taken, SendOutcome) else SendOutcome(id=order.id, queued=True)
+            if isinstance(taken, SendOutcome):
+                return taken
+            if taken.email.order is not None:  # not stored after all: only its end can say that it is safe
+                return await taken.outcome(2 * self._limit)
+            return SendOutcome(id=order.id, queued=True)
 
     async def close(self) -> None:
         """Bring what has begun to its end, give back what has not, and let every caller go."""

@@ -29,14 +29,21 @@ def claim(*, worker: str, lease: timedelta, urgent: int, normal: int, bulk: int)
     return (yield from claimed_emails(rows))
 
 
-def take_over(*, worker: str, lease: timedelta, limit: int, dead: str | None = None) -> Plan[list[Claimed]]:
+def take_over(
+    *, worker: str, lease: timedelta, limit: int, dead: str | None = None, believed: datetime | None = None
+) -> Plan[list[Claimed]]:
     """Take emails whose owner let the lease run out, or is known to be `dead`, under a new token.
+
+    `believed` is the time by a clock that only goes forward: should the database's have been set ahead, leases are
+    judged by that.
 
     The old owner can no longer settle them, except that a lasting doubt yields to its word that it sent them.
 
     What became of them is unknown, unless a journal tells: the caller must settle each one.
     """
-    rows = yield ask("take_over", worker=worker, lease=lease.total_seconds(), limit=limit, dead=dead or "")
+    rows = yield ask(
+        "take_over", worker=worker, lease=lease.total_seconds(), limit=limit, dead=dead or "", believed=believed
+    )
     return [_claimed(row) for row in rows]
 
 

@@ -8,9 +8,9 @@ email with `on_doubt=hold` has its dot noted in the database, and any other may 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from postroom.claim.failpoint import reach
@@ -36,6 +36,8 @@ class Recovery:
         self._worker = worker
         self._lease = lease
         self._journals = journals
+        self.believed: Callable[[], datetime | None] = lambda: None
+        """The time to judge leases by, should the database's clock have been set ahead."""
         self.taken_over = 0
         self._heard: set[str] = set()
         """Dead workers whose late truths have been told."""
@@ -89,7 +91,9 @@ class Recovery:
         It also keeps the journal still: its owner forgets what the database has recorded, and until we have committed
         it cannot record anything about these emails.
         """
-        emails = yield from claims.take_over(worker=self._worker, lease=self._lease, limit=BATCH, dead=dead)
+        emails = yield from claims.take_over(
+            worker=self._worker, lease=self._lease, limit=BATCH, dead=dead, believed=self.believed()
+        )
         if emails:
             reach("taken_over")
             yield from claims.settle(list(self._judged(emails)), keep_sent=keep_sent)

@@ -10,9 +10,10 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 
+from postroom.claim.clock import DatabaseClock
 from postroom.claim.due import Claimer
 from postroom.claim.feed import Feed, Workbench
 from postroom.claim.meter import UNMETERED, Meter
@@ -20,7 +21,7 @@ from postroom.claim.wakeup import wake_up_for
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.send.smtp.pool import SmtpTransport
-from postroom.store import heartbeats, housekeeping
+from postroom.store import heartbeats, housekeeping, overview
 from postroom.store.open import AsyncDatabase
 from postroom.work.engine import Engine, EngineSettings
 from postroom.work.recovery import Recovery
@@ -64,12 +65,16 @@ class Worker:
         self._transport = transport
         self._swept = False
         """Emails of dead workers have been looked for: before that, nobody can say that nothing is left to do."""
+        # Its first look is no jump, whatever it shows.
+        self._watch = DatabaseClock(wall=lambda: datetime.max.replace(tzinfo=UTC))
+        self._unsure_until = 0.0
         self._wake_up = wake_up_for(database)
         self.engine = Engine(
             database, transport, settings, failed=self.stop, changed=self._wake_up.woken.set, meter=meter
         )
         self.name = self.engine.name
         self._recovery = Recovery(database, worker=self.name, lease=settings.lease, journals=settings.journals)
+        self._recovery.believed = self._watch.now
         self._feed = feed(self._workbench())
 
     def _workbench(self) -> Workbench:
@@ -127,11 +132,27 @@ class Worker:
     # ---------------------------------------------------------------- duties
 
     async def _recover(self) -> None:
+        if await self._lost_time():
+            return
         found = await self._recovery.sweep(keep_sent=self.settings.keep_sent)
         self.meter.took_over(found)
         if found or not self._swept:
             self._swept = True
             self._wake_up.woken.set()
+
+    async def _lost_time(self) -> bool:
+        """Whether the database's clock was set ahead lately: then every lease looks as if it had run out.
+
+        We lengthen ours, and for a while judge nobody by a lease, so that the others can do the same.
+        """
+        now = await self._database.run(overview.clock(), writes=False, atomic=False)
+        lease = self.settings.lease
+        if now - self._watch.now() > lease / 3:
+            logger.warning("the database's clock was set ahead", seconds=(now - self._watch.now()).total_seconds())
+            self._unsure_until = time.monotonic() + lease.total_seconds()
+            await self.engine.held.renew()
+        self._watch.anchor(now)
+        return time.monotonic() < self._unsure_until
 
     async def _heartbeat(self) -> None:
         now, attempts = time.monotonic(), self.engine.attempts.made

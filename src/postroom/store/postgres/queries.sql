@@ -225,7 +225,7 @@ ORDER BY e.priority, e.due_at, e.id;
 WITH expired AS MATERIALIZED (
     SELECT id, worker
     FROM postroom.emails
-    WHERE status = 'sending' AND (leased_until < {now} OR worker = :dead::text)
+    WHERE status = 'sending' AND (leased_until < least({now}, (:believed::text)::timestamptz) OR worker = :dead::text)
     ORDER BY id
     LIMIT :limit::bigint
     FOR UPDATE SKIP LOCKED

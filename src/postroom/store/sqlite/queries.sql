@@ -200,7 +200,7 @@ DELETE FROM postroom_picked;
 INSERT INTO postroom_picked (id, worker)
 SELECT id, worker
 FROM postroom_emails
-WHERE status = 'sending' AND status NOT IN ('sent', 'cancelled') AND (leased_until < :now OR worker = :dead)
+WHERE status = 'sending' AND status NOT IN ('sent', 'cancelled') AND (leased_until < min(:now, coalesce(:believed, :now)) OR worker = :dead)
 ORDER BY id
 LIMIT :limit;
 UPDATE postroom_emails

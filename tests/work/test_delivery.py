@@ -316,6 +316,16 @@ async def test_leases_are_renewed_while_a_slow_server_takes_longer_than_the_leas
     assert office.get(id).takeovers == 0
 
 
+async def test_without_any_grace_what_has_not_begun_is_given_back_all_the_same(office: Office) -> None:
+    """(C6) The grace is for conversations; recording what is known takes the time it takes."""
+    office.server.script(at="mail", stall=True)
+    ids = office.enqueue(30)
+    async with office.working(options=f"connections=2&{LIMITS}", grace=timedelta(0)):
+        await asyncio.to_thread(office.server.wait_until, lambda: len(office.server.commands) >= 4)
+
+    assert office.statuses(ids) == {Status.PENDING}
+
+
 async def test_a_worker_whose_lease_was_stolen_does_not_finish_the_dot(office: Office) -> None:
     """The network stalls before the message may be uploaded; meanwhile the email is taken away."""
     office.server.script(at="data", delay=0.5, times=1)

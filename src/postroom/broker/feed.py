@@ -248,7 +248,7 @@ class BrokerFeed:
         return not left.due and not left.queued
 
 
-def broker_state(link: Link, depths: dict[str, int] | None = None) -> str:
+def broker_state(link: Link, depths: dict[str, int] | None = None, *, refused: str = "") -> str:
     """The broker as a heartbeat tells of it. The queue of the dead is told apart: nobody waits for it to empty."""
     state: dict[str, object] = {
         "name": link.name,
@@ -256,6 +256,7 @@ def broker_state(link: Link, depths: dict[str, int] | None = None) -> str:
         "since": link.since.isoformat(),
         "reason": link.reason,
         "blocked": link.session.client.blocked if link.session is not None and link.connected else "",
+        "refused": refused,
     }
     if depths:
         dead = link.broker.dead

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from itertools import pairwise
 
 import pytest
@@ -18,6 +19,7 @@ from postroom.operate.dashboard import dashboard
 from postroom.vocabulary import Priority
 from tests.broker.bureau import Bureau, Counting
 from tests.broker.scripted_broker import ScriptedBroker
+from tests.broker.test_outage import fail_at_first
 from tests.work.office import until
 
 NORMAL, URGENT = Priority.NORMAL, Priority.URGENT
@@ -161,6 +163,22 @@ async def test_a_lane_that_is_refused_waits_and_the_others_go_on(
     assert bureau.meter.counts == {"refused": 2, "confirmed": 3}
     assert bureau.statuses(refused) == {Status.PENDING}
     assert all(bureau.get(id).next_attempt_at for id in refused)
+
+
+async def test_refused_emails_that_cannot_be_given_back_are_due_again_when_their_lease_ends(
+    bureau: Bureau, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The broker refuses, and then the database is away: nothing is lost, and the scheduler goes on."""
+    fail_at_first(monkeypatch, "claims.release")
+    async with ScriptedBroker() as stubborn:
+        stubborn.refused = {bureau.queue}
+        ids = bureau.enqueue(3)
+        async with bureau.scheduling(broker=replace(bureau.broker, url=stubborn.url), lease=timedelta(seconds=1)):
+            await until(lambda: bureau.meter.counts["refused"] >= 12)
+            stubborn.confirming, stubborn.refused = True, set()
+            await until(lambda: all(bureau.get(id).last_queued_at for id in ids))
+
+    assert bureau.meter.counts["requeued"] >= 9
 
 
 async def test_the_desk_tells_of_a_broker_that_refuses(bureau: Bureau, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 
 import aiormq
 from aiormq.abc import AbstractChannel, DeliveredMessage
@@ -36,6 +37,11 @@ class Hatch:
                     break
                 messages.append(message)
         return messages
+
+    async def declare(self, queue: str, arguments: dict[str, Any]) -> None:
+        """A durable queue of the test's own making."""
+        async with self._channel() as channel:
+            await channel.queue_declare(queue, durable=True, arguments=arguments)
 
     async def depth(self, queue: str) -> int:
         async with self._channel() as channel:

@@ -31,6 +31,8 @@ ANSWERS: dict[str, tuple[Word, ...]] = {
     "Channel.Open": (commands.Channel.OpenOk(),),
     "Channel.Close": (commands.Channel.CloseOk(),),
     "Confirm.Select": (commands.Confirm.SelectOk(),),
+    "Exchange.Declare": (commands.Exchange.DeclareOk(),),
+    "Queue.Bind": (commands.Queue.BindOk(),),
     "Queue.Declare": (commands.Queue.DeclareOk("queue", 3, 1),),
     "Basic.Consume": (commands.Basic.ConsumeOk("postroom-1"),),
 }
@@ -39,13 +41,14 @@ ANSWERS: dict[str, tuple[Word, ...]] = {
 class ScriptedBroker:
     """Listens on loopback, in the test's own event loop, for one client after another; a context manager.
 
-    It confirms nothing by itself, unless `confirming`.
+    It confirms nothing by itself, unless `confirming`, and refuses what is meant for one of the `refused` queues.
     """
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.heard: list[str] = []
         """The names of all frames, in order."""
         self.confirming = False
+        self.refused: set[str] = set()
         self.connections = 0
         self.gone = asyncio.Event()
         """The client has hung up."""
@@ -93,8 +96,9 @@ class ScriptedBroker:
         """What to answer."""
         self.heard.append(frame.name)
         self._news.set()
-        if frame.name == "Basic.Publish" and self.confirming:
-            return (commands.Basic.Ack(self.heard.count("Basic.Publish")),)
+        if frame.name == "Basic.Publish" and (self.confirming or self.refused):
+            word = commands.Basic.Nack if frame.routing_key in self.refused else commands.Basic.Ack
+            return (word(self.heard.count("Basic.Publish")),)
         return self._answers.get(frame.name, ())
 
     async def __aenter__(self) -> Self:

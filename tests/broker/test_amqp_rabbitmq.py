@@ -49,7 +49,7 @@ class Collector:
         self.messages: list[tuple[int, bytes]] = []
         self._news = asyncio.Event()
 
-    def __call__(self, tag: int, body: bytes) -> None:
+    def __call__(self, tag: int, body: bytes, redelivered: bool) -> None:
         self.messages.append((tag, body))
         self._news.set()
 

@@ -73,11 +73,12 @@ BETWEEN = [marshal(Heartbeat(), 0), marshal(commands.Connection.Unblocked(), 0)]
 @st.composite
 def deliveries(draw: st.DrawFn) -> Heard:
     consumer, tag, body = draw(NAMES), draw(NUMBERS), draw(st.binary(max_size=40))
-    method = commands.Basic.Deliver(consumer, tag, draw(st.booleans()), "", "email.dispatcher.send")
+    redelivered = draw(st.booleans())
+    method = commands.Basic.Deliver(consumer, tag, redelivered, "", "email.dispatcher.send")
     headers: FieldTable = {"x-delivery-count": 1}
     properties = commands.Basic.Properties(headers=draw(st.sampled_from([None, headers])))
     frames = [marshal(method, wire.CHANNEL), *content(properties, body, draw(st.integers(1, 50)))]
-    return frames, Delivered(consumer.encode(), tag, body)
+    return frames, Delivered(consumer.encode(), tag, body, redelivered)
 
 
 @st.composite

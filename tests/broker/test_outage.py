@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -12,8 +14,10 @@ from postroom import Status
 from postroom.broker.feed import Outage
 from postroom.broker.topology import Broker
 from postroom.errors import StoreUnavailable
+from postroom.send.smtp.pool import SmtpTransport
 from postroom.store import dispatch
 from postroom.testing import FaultProxy
+from postroom.work.transports import pause, resume
 from tests.broker.bureau import Bureau
 from tests.broker.hatch import eventually
 from tests.broker.network import port_of, through
@@ -174,3 +178,69 @@ async def test_queues_that_are_purged_again_and_again_lose_nothing(bureau: Burea
     check(bureau, ids)
     assert bureau.meter.counts["requeued"] > 0
     assert set(bureau.server.copies_of_all().values()) == {1}
+
+
+SCHEDULERS_QUESTIONS = [
+    "dispatch.reserve",
+    "dispatch.confirm_queued",
+    "dispatch.requeue",
+    "dispatch.unannounced",
+    "questions.next_due",
+    "heartbeats.beat",
+    "overview.clock",
+]
+
+
+@pytest.mark.parametrize("question", SCHEDULERS_QUESTIONS)
+async def test_a_scheduler_waits_for_a_database_that_fails_it_anywhere_and_goes_on(
+    bureau: Bureau, monkeypatch: pytest.MonkeyPatch, question: str
+) -> None:
+    """Whatever it asks: what it had in hand is due again when its lease ends."""
+    failures = fail_at_first(monkeypatch, question)
+    monkeypatch.setattr("postroom.broker.scheduler.ANNOUNCE", 0.1)
+    monkeypatch.setattr("postroom.broker.scheduler.BEAT", 0.1)
+    first = bureau.enqueue(5)
+    async with bureau.scheduling(lease=SOON, ahead=5), bureau.sending():
+        await all_sent(bureau, first)
+        await until(lambda: next(failures, None) is None)
+        second = bureau.enqueue(5)
+        await all_sent(bureau, first + second)
+
+    check(bureau, first + second)
+    assert set(bureau.server.copies_of_all().values()) == {1}
+
+
+SENDERS_QUESTIONS = ["dispatch.claim_queued", "dispatch.unqueue", "heartbeats.beat", "claims.settle", "claims.renew"]
+
+
+@pytest.mark.parametrize("question", SENDERS_QUESTIONS)
+async def test_a_sender_waits_for_a_database_that_fails_it_anywhere_and_goes_on(
+    bureau: Bureau, monkeypatch: pytest.MonkeyPatch, question: str
+) -> None:
+    fail_at_first(monkeypatch, question)
+    ids = bureau.enqueue(20)
+    name = SmtpTransport(bureau.server.url).name
+    bureau.server.script(at="dot", delay=0.02)
+    async with bureau.scheduling(lease=SOON), bureau.sending(options=f"connections=1&{LIMITS}", lease=SOON) as sender:
+        await until(lambda: len(bureau.server.messages) >= 3)
+        bureau.outbox.database.run(pause(name, "by hand"))
+        await until(lambda: not sender.minder.may_send())
+        bureau.outbox.database.run(resume(name))
+        await all_sent(bureau, ids)
+
+    check(bureau, ids)
+    assert set(bureau.server.copies_of_all().values()) == {1}
+
+
+def fail_at_first(monkeypatch: pytest.MonkeyPatch, question: str) -> Iterator[int]:
+    """Let the database be away the first few times that it is asked this; what is left of the failures."""
+    module, _, verb = question.partition(".")
+    ask, failures = getattr(import_module(f"postroom.store.{module}"), verb), iter(range(3))
+
+    def asked(*arguments: Any, **named: Any) -> Any:
+        if next(failures, None) is not None:
+            raise StoreUnavailable("away")
+        return ask(*arguments, **named)
+
+    monkeypatch.setattr(f"postroom.store.{module}.{verb}", asked)
+    return failures

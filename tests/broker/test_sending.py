@@ -238,6 +238,22 @@ async def test_a_sender_that_stops_gives_back_what_it_holds_at_once(bureau: Bure
     assert set(bureau.server.copies_of_all().values()) == {1}
 
 
+async def test_a_sender_without_a_moment_of_grace_gives_back_what_has_not_begun(bureau: Bureau) -> None:
+    """Messages in hand, and emails that were claimed and not begun. What has begun is brought to its recorded end."""
+    ids = bureau.enqueue(100)
+    bureau.server.script(at="greeting", delay=3_600)
+    async with bureau.scheduling(lease=A_DAY):
+        async with bureau.sending(options=f"connections=1&{LIMITS}", prefetch=30, lease=A_DAY, grace=timedelta(0)):
+            await until(lambda: bureau.outbox.counts()["sending"] >= 20)
+        assert bureau.outbox.counts()["sending"] == 0
+        bureau.server.clear_script()
+        async with bureau.sending(lease=A_DAY):
+            await all_sent(bureau, ids)
+
+    check(bureau, ids)
+    assert set(bureau.server.copies_of_all().values()) == {1}
+
+
 async def test_while_nothing_may_be_sent_messages_are_let_go_and_nothing_is_lost(bureau: Bureau) -> None:
     """What the sender had in hand is in the queue again, for whoever may send."""
     name = SmtpTransport(bureau.server.url).name

@@ -87,6 +87,19 @@ def test_a_broker_that_takes_no_messages_is_trouble_while_emails_wait() -> None:
     assert house_of(*services, seen("worker", name="direct"), pending=3)[1] == "attention"
 
 
+def test_a_broker_that_refuses_messages_is_trouble_while_emails_wait() -> None:
+    services = seen("scheduler", told(depths={"q": 0}, refused="email.dispatcher.send (refused)")), seen("sender")
+    said = (
+        "RabbitMQ rabbit:5672 does not take messages for email.dispatcher.send (refused) — "
+        "3 emails wait in the database"
+    )
+
+    assert sentence(*services, waiting=3) == said
+    assert view(*services).state == "refusing"
+    assert house_of(*services, pending=3) == (said, "trouble")
+    assert house_of(*services)[1] == "attention"
+
+
 def test_a_broker_that_some_cannot_reach_is_not_connected_and_not_away() -> None:
     services = seen("scheduler"), seen("sender", name="one"), seen("sender", REFUSED, name="two")
 

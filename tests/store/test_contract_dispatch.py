@@ -282,6 +282,33 @@ def test_a_message_that_is_there_twice_claims_once(outbox: Outbox) -> None:
     assert sorted(each.id for each in claim_queued(outbox, messages * 3)) == ids
 
 
+def test_an_email_is_owned_before_it_is_read(outbox: Outbox, clock: Clock) -> None:
+    """Whoever dies in between is an owner like any other: the email is taken over, and that is counted."""
+    [id] = enqueue(outbox)
+    [reserved] = reserve(outbox)
+    owned = outbox.database.run(dispatch.own_queued(named(reserved), worker="sender-1", lease=LEASE))
+
+    assert owned == Claim(id, LeaseToken(reserved.claim.token + 1))
+    stored = outbox.get(id)
+    assert (stored.status, stored.worker, stored.leased_until) == (Status.SENDING, "sender-1", clock.now + LEASE)
+    [claimed] = outbox.database.run(dispatch.read_owned(owned))
+    assert (claimed.claim, claimed.attempts, claimed.subject) == (owned, 0, stored.subject)
+    clock.advance(seconds=LEASE.total_seconds() + 1)
+    assert [each.id for each in take_over(outbox)] == [id]
+    assert outbox.database.run(dispatch.read_owned(owned)) == []
+
+
+def test_a_message_that_is_stale_makes_nobody_an_owner(outbox: Outbox) -> None:
+    [id] = enqueue(outbox)
+    [reserved] = reserve(outbox)
+    stale = [Named(id, 2), Named(NOBODY, 1)]
+    claim_queued(outbox, [named(reserved)], worker="sender-1")
+
+    for message in [*stale, named(reserved)]:
+        assert outbox.database.run(dispatch.own_queued(message, worker="sender-2", lease=LEASE)) is None
+    assert outbox.get(id).worker == "sender-1"
+
+
 @pytest.mark.parametrize("attempt", [1, 3, 999_999_999])
 def test_a_message_for_another_attempt_claims_nothing(outbox: Outbox, clock: Clock, attempt: int) -> None:
     [id] = enqueue(outbox)

@@ -65,6 +65,8 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "claim_queued": lambda house: dispatch.claim_queued(
         [named(each) for each in house.reserved], worker="w", lease=LEASE
     ),
+    "own_queued": lambda house: dispatch.own_queued(named(house.reserved[0]), worker="w", lease=LEASE),
+    "read_owned": lambda house: dispatch.read_owned(house.claims[0]),
     "unqueue": lambda house: dispatch.unqueue([named(each) for each in house.reserved]),
     "requeue": lambda house: dispatch.requeue(limit=200),
     "give_up": lambda house: dispatch.give_up([each.claim for each in house.reserved]),

@@ -233,6 +233,7 @@ class BrokerShape(Shape):
     since: datetime | None
     reason: str
     blocked: str
+    refused: str
     waiting: int
     depths: dict[str, int]
     dead_letters: dict[str, int]

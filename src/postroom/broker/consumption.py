@@ -29,6 +29,8 @@ class Delivery:
     tag: int
     lane: Priority
     named: Named
+    came_back: bool = False
+    """It may have been delivered before, to somebody who did not come to the end of it."""
 
 
 class Consumption:
@@ -44,14 +46,20 @@ class Consumption:
         self._prefetch = prefetch
         self._meter = meter
         self._waiting: dict[Priority, deque[Delivery]] = {lane: deque() for lane in Priority}
+        self._came_back: deque[Delivery] = deque()
         self._acks = Acks()
         self._tags: list[str] = []
         self._flushing: asyncio.Task[None] | None = None
 
     @property
     def waiting(self) -> Shares:
-        """How many messages of each lane are in hand."""
+        """How many messages of each lane are in hand, but for those that came back."""
         return {lane: len(messages) for lane, messages in self._waiting.items()}
+
+    @property
+    def came_back(self) -> int:
+        """How many messages are in hand that somebody else may have had before."""
+        return len(self._came_back)
 
     async def start(self) -> None:
         """Have messages delivered. The limit is for each queue, so that no lane uses up another's."""
@@ -74,7 +82,7 @@ class Consumption:
             with suppress(*FAILURES):  # a broker that is gone delivers nothing either
                 await self.session.client.cancel(tag)
 
-    def _arrive(self, lane: Priority, queue: str, tag: int, body: bytes) -> None:
+    def _arrive(self, lane: Priority, queue: str, tag: int, body: bytes, redelivered: bool) -> None:
         self._acks.deliver(tag)
         try:
             named = decode(body)
@@ -84,8 +92,8 @@ class Consumption:
             self._acks.answered(tag)
             self.session.client.reject(tag)
             return
-        reach("received")
-        self._waiting[lane].append(Delivery(tag, lane, named))
+        place = self._came_back if redelivered else self._waiting[lane]
+        place.append(Delivery(tag, lane, named, came_back=redelivered))
         self.arrived.set()
 
     def take(self, wanted: Shares) -> list[Delivery]:
@@ -94,14 +102,30 @@ class Consumption:
         for lane, count in wanted.items():
             messages = self._waiting[lane]
             taken += [messages.popleft() for _ in range(min(count, len(messages)))]
-        if not any(self._waiting.values()):
-            self.arrived.clear()
+        self._note_emptiness()
         return taken
+
+    def take_one_that_came_back(self) -> Delivery:
+        """Take the first of them."""
+        delivery = self._came_back.popleft()
+        self._note_emptiness()
+        return delivery
+
+    def take_all(self) -> list[Delivery]:
+        """Take everything that is in hand."""
+        taken = [*self._came_back, *self.take(self.waiting)]
+        self._came_back.clear()
+        self._note_emptiness()
+        return taken
+
+    def _note_emptiness(self) -> None:
+        if not self._came_back and not any(self._waiting.values()):
+            self.arrived.clear()
 
     def put_back(self, deliveries: Sequence[Delivery]) -> None:
         """These could not be claimed just now."""
         for delivery in reversed(deliveries):
-            self._waiting[delivery.lane].appendleft(delivery)
+            (self._came_back if delivery.came_back else self._waiting[delivery.lane]).appendleft(delivery)
         self.arrived.set()
 
     def done(self, tag: int) -> None:

@@ -1,33 +1,29 @@
 """Brings a sender its emails: those that messages name, claimed under the same leases as any.
 
 A message is acknowledged when its email no longer depends on it: settled, given back, or not queued for that attempt in
-the first place. A sender that dies before that has its messages delivered to another, which finds them stale; the
-emails themselves are recovered as those of any dead worker.
+the first place. A sender that dies before that has its messages delivered to another, which takes them with care (see
+`taking.py`), or finds them stale: the emails themselves are recovered as those of any dead worker.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import time
-from collections.abc import Sequence
 from contextlib import suppress
 from enum import StrEnum
 
-from postroom.broker.consumption import Consumption, Delivery
+from postroom.broker.consumption import Consumption
 from postroom.broker.link import BrokerAway, Link, Session
 from postroom.broker.meter import UNMETERED_DISPATCH, DispatchMeter
+from postroom.broker.taking import Taker
 from postroom.broker.topology import Broker
 from postroom.claim.allowance import Allowance
 from postroom.claim.due import Claimer
-from postroom.claim.failpoint import reach
 from postroom.claim.feed import Workbench, first_of
 from postroom.claim.lanes import shares
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.store import dispatch
-from postroom.store.contract import Claim, Claimed
-from postroom.store.dispatch import Named
 
 PREFETCH = 40
 """Messages asked for ahead, for each connection to the mail server and each queue: those that wait here, are on their
@@ -73,9 +69,7 @@ class BrokerFeed:
         self._turn = 0
         self._pause = FIRST_PAUSE
         self._consumption: Consumption | None = None
-        self._messages: dict[Claim, tuple[Consumption, int]] = {}
-        """Which message brought a claim; it is acknowledged when the claim is held no longer."""
-        bench.holdings.gone = self._acknowledge
+        self._taker = Taker(bench, meter)
 
     def stop(self) -> None:
         self.stopping.set()
@@ -151,7 +145,7 @@ class BrokerFeed:
             awaited, seconds = consumption.arrived, SOON if self._bench.until_idle else 1.0
         elif len(buffer) > buffer.mark or not self._bench.ready():
             awaited, seconds = buffer.low, SOON
-        elif len(buffer) and sum(consumption.waiting.values()) < BATCH:
+        elif len(buffer) and not consumption.came_back and sum(consumption.waiting.values()) < BATCH:
             awaited, seconds = consumption.session.closed, GATHER
         else:
             return
@@ -162,15 +156,11 @@ class BrokerFeed:
         """Claim what messages in hand name, as much as there is room for, every lane its share."""
         bench = self._bench
         bench.buffer.low.clear()
-        room = self._prefetch - len(bench.buffer)
-        if not consumption.arrived.is_set() or room <= 0 or not bench.ready():
+        if not consumption.arrived.is_set() or len(bench.buffer) >= self._prefetch or not bench.ready():
             return
         try:
-            granted = await self._allowance.grant(min(room, sum(consumption.waiting.values())))
-            taken = consumption.take(shares(granted, consumption.waiting, turn=self._turn))
-            self._turn += len(taken)
-            claimed = await self._take(consumption, taken)
-            await self._allowance.give_back(granted - claimed)
+            await self._claim_one_that_came_back(consumption)
+            await self._claim_many(consumption)
             self._pause = FIRST_PAUSE
         except StoreUnavailable as error:
             logger.warning("claiming waits for the database", error=str(error))
@@ -178,47 +168,22 @@ class BrokerFeed:
             await asyncio.sleep(self._pause)
             self._pause = min(self._pause * 2, LAST_PAUSE)
 
-    async def _take(self, consumption: Consumption, taken: Sequence[Delivery]) -> int:
-        """Claim the emails of these messages; those of messages that came too late are left alone."""
-        if not taken:
-            return 0
-        bench, asked = self._bench, time.monotonic()
-        messages: dict[Named, Delivery] = {}
-        for delivery in taken:
-            messages.setdefault(delivery.named, delivery)
-        try:
-            plan = dispatch.claim_queued(messages, worker=bench.worker, lease=bench.lease)
-            emails = await bench.database.run(plan, atomic=False)
-        except StoreUnavailable:
-            consumption.put_back(taken)
-            raise
-        bench.meter.claimed(emails, time.monotonic() - asked)
-        tags = {delivery.tag for delivery in taken}
-        for email in emails:
-            delivery = messages[_named(email)]
-            self._messages[email.claim] = consumption, delivery.tag
-            tags.discard(delivery.tag)
-        self._drop_stale(consumption, [delivery for delivery in taken if delivery.tag in tags])
-        if emails:
-            reach("claimed")
-            bench.holdings.add(emails, asked=asked)
-            bench.buffer.add(emails)
-        return len(emails)
-
-    def _drop_stale(self, consumption: Consumption, stale: Sequence[Delivery]) -> None:
-        """A copy, a latecomer, somebody else's email, or none at all: nothing to send."""
-        if not stale:
+    async def _claim_one_that_came_back(self, consumption: Consumption) -> None:
+        """One for every batch of the others, so that neither waits for the other."""
+        if not consumption.came_back or not await self._allowance.grant(1):
             return
-        self._meter.stale(len(stale))
-        for delivery in stale:
-            logger.info("message is stale", email_id=delivery.named.id, attempt=delivery.named.attempt)
-            consumption.done(delivery.tag)
+        claimed = await self._taker.take_with_care(consumption, consumption.take_one_that_came_back())
+        await self._allowance.give_back(1 - claimed)
 
-    def _acknowledge(self, claim: Claim) -> None:
-        brought = self._messages.pop(claim, None)
-        if brought is not None:
-            consumption, tag = brought
-            consumption.done(tag)
+    async def _claim_many(self, consumption: Consumption) -> None:
+        room = min(self._prefetch - len(self._bench.buffer), sum(consumption.waiting.values()))
+        if room <= 0:
+            return
+        granted = await self._allowance.grant(room)
+        taken = consumption.take(shares(granted, consumption.waiting, turn=self._turn))
+        self._turn += len(taken)
+        claimed = await self._taker.take(consumption, taken)
+        await self._allowance.give_back(granted - claimed)
 
     # ---------------------------------------------------------------- pauses
 
@@ -230,7 +195,7 @@ class BrokerFeed:
     async def _give_back(self, consumption: Consumption) -> None:
         """Make the emails of messages in hand due again; a scheduler will name them anew."""
         await consumption.stop()
-        held = consumption.take(consumption.waiting)
+        held = consumption.take_all()
         if not held:
             return
         with suppress(StoreUnavailable):  # then their leases run out
@@ -248,7 +213,7 @@ class BrokerFeed:
         return not left.due and not left.queued
 
 
-def broker_state(link: Link, depths: dict[str, int] | None = None) -> str:
+def broker_state(link: Link, depths: dict[str, int] | None = None, *, refused: str = "") -> str:
     """The broker as a heartbeat tells of it. The queue of the dead is told apart: nobody waits for it to empty."""
     state: dict[str, object] = {
         "name": link.name,
@@ -256,13 +221,10 @@ def broker_state(link: Link, depths: dict[str, int] | None = None) -> str:
         "since": link.since.isoformat(),
         "reason": link.reason,
         "blocked": link.session.client.blocked if link.session is not None and link.connected else "",
+        "refused": refused,
     }
     if depths:
         dead = link.broker.dead
         state["depths"] = {queue: count for queue, count in depths.items() if queue != dead}
         state["dead"] = {dead: depths.get(dead, 0)}
     return json.dumps(state)
-
-
-def _named(email: Claimed) -> Named:
-    return Named(email.id, email.attempts + 1)

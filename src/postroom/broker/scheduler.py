@@ -1,8 +1,9 @@
 """The scheduler: names due emails in messages to the broker, a bounded number ahead of what senders have taken.
 
 Each round reserves due emails under a lease, publishes a message for each, waits for the broker's confirmation, and
-notes it. What was not confirmed is due again at once; what is not heard of before the lease ends, a little later. Any
-number of schedulers may run: the lease gives every email to one of them.
+notes it. What was not confirmed is due again at once; what is not heard of before the lease ends, a little later. A
+lane whose messages the broker does not take is left alone for a moment, longer each time (`refusals.py`). Any number of
+schedulers may run: the lease gives every email to one of them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import socket
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from importlib.metadata import version
 
 from postroom.broker.announcer import announce
@@ -21,6 +22,7 @@ from postroom.broker.link import BrokerAway, Link, Session
 from postroom.broker.meter import UNMETERED_DISPATCH, DispatchMeter
 from postroom.broker.publisher import Publisher
 from postroom.broker.topology import Broker
+from postroom.claim.clock import DatabaseClock
 from postroom.claim.feed import first_of
 from postroom.claim.wakeup import wake_up_for
 from postroom.errors import StoreUnavailable
@@ -45,6 +47,7 @@ REQUEUED = 200
 ANNOUNCE = 1.0
 BEAT = 5.0
 FIRST_PAUSE, LAST_PAUSE = 0.05, 2.0
+"""Seconds to wait for a database that is away, and at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,10 +83,16 @@ class Scheduler:
         self._meter = meter
         self._crew = Crew(database, stop=self.stop)
         self._wake_up = wake_up_for(database)
+        self._clock = DatabaseClock()
         self._publisher = Publisher(
-            database, meter, worker=self.name, lease=self.settings.lease, ahead=self.settings.ahead
+            database,
+            meter,
+            worker=self.name,
+            lease=self.settings.lease,
+            ahead=self.settings.ahead,
+            clock=self._clock,
         )
-        self._clock_offset = timedelta(0)
+        self._pause = FIRST_PAUSE
         self._beaten = time.monotonic(), 0
 
     async def run(self) -> None:
@@ -112,39 +121,39 @@ class Scheduler:
 
     async def _rounds(self, session: Session) -> None:
         """Publish batches, a few at a time: while one waits for the broker or the disk, the next is reserved."""
-        pause = FIRST_PAUSE
-        under_way: set[asyncio.Task[bool]] = set()
+        under_way: set[asyncio.Task[None]] = set()
         try:
             while not self.stopping.is_set() and not session.closed.is_set():
                 self._wake_up.woken.clear()
-                if await self._round(session, under_way):
-                    pause = FIRST_PAUSE
-                    continue
-                await first_of(self.stopping.wait(), session.closed.wait(), seconds=pause)
-                pause = min(pause * 2, LAST_PAUSE)
+                try:
+                    await self._round(session, under_way)
+                except StoreUnavailable as error:
+                    await self._wait_for_database(session, error)
         finally:
             await asyncio.gather(*under_way, return_exceptions=True)
 
-    async def _round(self, session: Session, under_way: set[asyncio.Task[bool]]) -> bool:
-        """Start on the next batch, or rest if there is none. False if things go badly: better not at once again."""
-        try:
-            if not await self._may_publish(session):
-                return True
-            reserved = await self._publisher.reserve(session)
-            if reserved:
-                under_way.add(asyncio.create_task(self._publisher.publish(session, reserved)))
-            if len(under_way) >= BATCHES or (under_way and not reserved):
-                done, _ = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
-                under_way -= done
-                confirmed = [batch.result() for batch in done]
-                return all(confirmed)
-            if not reserved:
-                await self._rest(session)
-            return True
-        except StoreUnavailable as error:
-            logger.warning("scheduling waits for the database", error=str(error))
-            await self._database.refresh()
-            return False
+    async def _round(self, session: Session, under_way: set[asyncio.Task[None]]) -> None:
+        """Start on the next batch, or rest if there is none."""
+        if not await self._may_publish(session):
+            return
+        reserved = await self._publisher.reserve(session)
+        if reserved:
+            under_way.add(asyncio.create_task(self._publisher.publish(session, reserved)))
+        if len(under_way) >= BATCHES or (under_way and not reserved):
+            done, _ = await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
+            under_way -= done
+            await asyncio.gather(*done)
+            self._pause = FIRST_PAUSE
+        elif not reserved:
+            await self._rest(session)
+            self._pause = FIRST_PAUSE
+
+    async def _wait_for_database(self, session: Session, error: StoreUnavailable) -> None:
+        """A little longer each time, until a whole round has gone well."""
+        logger.warning("scheduling waits for the database", error=str(error))
+        await self._database.refresh()
+        await first_of(self.stopping.wait(), session.closed.wait(), seconds=self._pause)
+        self._pause = min(self._pause * 2, LAST_PAUSE)
 
     async def _may_publish(self, session: Session) -> bool:
         """Whether the broker takes messages. While it does not, emails are better off in the database."""
@@ -158,15 +167,15 @@ class Scheduler:
         due = await self._database.run(questions.next_due(), writes=False, atomic=False)
         wait = self.settings.interval.total_seconds()
         if due is not None:
-            ahead = (due - self._now()).total_seconds()
-            wait = min(wait, max(ahead, FULL if self._publisher.full else AT_ONCE))
-        if self.settings.until_idle and (due is None or due > self._now()):
+            ahead = (due - self._clock.now()).total_seconds()
+            wait = min(wait, max(ahead, self._least_rest()))
+        if self.settings.until_idle and (due is None or due > self._clock.now()):
             self.stop()
         await first_of(self._wake_up.woken.wait(), self.stopping.wait(), session.closed.wait(), seconds=wait)
 
-    def _now(self) -> datetime:
-        """The database's time, as far as we know it."""
-        return datetime.now(UTC) + self._clock_offset
+    def _least_rest(self) -> float:
+        """How long to leave alone what is due and was not to be had: refused, too much, or another scheduler's."""
+        return self._publisher.refusals.seconds_left() or (FULL if self._publisher.full else AT_ONCE)
 
     # ---------------------------------------------------------------- duties
 
@@ -186,7 +195,7 @@ class Scheduler:
             await announce(self._database, session, self._meter)
 
     async def _heartbeat(self) -> None:
-        self._clock_offset = await self._database.run(overview.clock(), writes=False) - datetime.now(UTC)
+        self._clock.anchor(await self._database.run(overview.clock(), writes=False))
         now, (since, before) = time.monotonic(), self._beaten
         self._beaten = now, self._publisher.published
         if (session := self._open_session()) is not None:
@@ -200,7 +209,7 @@ class Scheduler:
                 version=VERSION,
                 in_flight=0,
                 rate=(self._publisher.published - before) / max(now - since, 0.001),
-                broker=broker_state(self.link, self._publisher.depths),
+                broker=broker_state(self.link, self._publisher.depths, refused=self._publisher.refusals.why),
             ),
             atomic=False,
         )

@@ -34,7 +34,7 @@ class Broker:
     @property
     def exchange(self) -> str:
         """Where queues put aside what senders reject."""
-        return f"{self.dead}.postings"
+        return f"{self.dead}.letters"
 
     def queue(self, lane: Priority, attempt: int) -> str:
         """Where the message of this attempt goes."""

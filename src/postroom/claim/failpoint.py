@@ -1,6 +1,7 @@
 """Places where a test may kill the process. In production every call is a look at an empty dictionary.
 
-`POSTROOM_FAILPOINT=before_settle:3` kills this process, as `kill -9` would, the third time it reaches that place.
+`POSTROOM_FAILPOINT=before_settle:3` kills this process, as `kill -9` would, the third time it reaches that place, and
+`received@EMAIL` the first time that it does so with that email.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ def arm(setting: str | None) -> None:
             _deadly[place] = int(count or 1)
 
 
-def reach(place: str) -> None:
-    """The process has come to this place."""
-    if not _deadly or place not in _deadly:
+def reach(place: str, about: str = "") -> None:
+    """The process has come to this place, with this email where it matters which."""
+    if not _deadly:
+        return
+    place = place if place in _deadly else f"{place}@{about}"
+    if place not in _deadly:
         return
     _deadly[place] -= 1
     if _deadly[place] <= 0:

@@ -17,7 +17,9 @@ def broker_lines(broker: BrokerView, counts: Mapping[str, int], *, now: datetime
     """What schedulers and senders say; the queues only where something is in them."""
     sentence = state_of(broker, waiting=waiting_in(counts), now=now)
     parts: list[RenderableType] = [
-        Text(sentence, style="bold red" if broker.away or broker.blocked or not broker.at_work else ""),
+        Text(
+            sentence, style="bold red" if broker.away or broker.blocked or broker.refused or not broker.at_work else ""
+        ),
         Text(f"{at_work(broker)[0].upper()}{at_work(broker)[1:]}."),
     ]
     if broker.waiting or any(broker.dead_letters.values()):

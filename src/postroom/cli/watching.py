@@ -106,7 +106,7 @@ def _broker(now: Standing) -> list[str]:
     if (broker := now.broker) is None:
         return []
     away = f"away ({broker.away} of {broker.at_work})" if broker.away else "unattended"
-    reached = "blocked" if broker.blocked else "connected" if broker.connected else away
+    reached = broker.state if broker.blocked or broker.refused else "connected" if broker.connected else away
     return [f"schedulers {broker.schedulers}", f"broker {reached}", f"messages {broker.waiting}"]
 
 

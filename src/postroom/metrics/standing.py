@@ -105,6 +105,7 @@ def broker_record(broker: BrokerView | None) -> dict[str, Any] | None:
         "since": _text(broker.since),
         "reason": broker.reason,
         "blocked": broker.blocked,
+        "refused": broker.refused,
         "waiting": broker.waiting,
         "depths": dict(broker.depths),
         "dead_letters": dict(broker.dead_letters),

@@ -52,6 +52,8 @@ class BrokerView:
     """Why it is away, from whoever cannot reach it."""
     blocked: str = ""
     """Why it takes no messages from schedulers, if it does not: short of memory, or of disk."""
+    refused: str = ""
+    """Which queues' messages it does not take from schedulers, and in which way, if there are such queues."""
     depths: Mapping[str, int] = field(default_factory=dict)
     """Messages that wait, by queue; empty while nobody can tell."""
     dead_letters: Mapping[str, int] = field(default_factory=dict)
@@ -96,6 +98,8 @@ class BrokerView:
             return "away" if self.lost else "partly away"
         if self.blocked:
             return "blocked"
+        if self.refused:
+            return "refusing"
         return "connected" if self.connected else "connecting"
 
     @property
@@ -116,6 +120,7 @@ class _Told:
     since: datetime | None = None
     reason: str = ""
     blocked: str = ""
+    refused: str = ""
     depths: Mapping[str, int] | None = None
     dead: Mapping[str, int] = field(default_factory=dict)
 
@@ -150,6 +155,7 @@ def broker_view(workers: Sequence[tuple[WorkerSeen, bool]]) -> BrokerView | None
         since=(min if away else max)(times, default=None),
         reason=next((told.reason for told in away if told.reason), ""),
         blocked=next((told.blocked for told in heard if told.blocked), ""),
+        refused=next((told.refused for told in heard if told.refused), ""),
         depths=counted.depths or {},
         dead_letters=counted.dead,
     )
@@ -168,6 +174,8 @@ def state_of(broker: BrokerView, *, waiting: int, now: datetime) -> str:
         return f"{who} is out of reach for {broker.away} of {broker.at_work} services{since}{why}"
     if broker.blocked:
         return f"{who} takes no messages: {broker.blocked} — {emails_wait(waiting)} in the database"
+    if broker.refused:
+        return f"{who} does not take messages for {broker.refused} — {emails_wait(waiting)} in the database"
     if not broker.connected:
         return f"{who} is being connected to"
     return f"{who} is connected · {_messages_wait(broker)}"
@@ -179,7 +187,7 @@ def hitch(broker: BrokerView, counts: Mapping[str, int], *, direct: bool, now: d
     `direct` says that a plain worker is at work as well, so that no email depends on the broker.
     """
     waiting = waiting_in(counts)
-    if broker.lost or broker.blocked:
+    if broker.lost or broker.blocked or broker.refused:
         return state_of(broker, waiting=waiting, now=now), "trouble" if waiting and not direct else "attention"
     if broker.schedulers and not broker.senders and counts.get(Status.QUEUED) and not direct:
         return f"No sender is running — {emails_wait(waiting)}", "trouble"
@@ -224,6 +232,7 @@ def _told(text: str | None) -> _Told:
             since=datetime.fromisoformat(words["since"]).astimezone(UTC) if words.get("since") else None,
             reason=str(words.get("reason", "")),
             blocked=str(words.get("blocked", "")),
+            refused=str(words.get("refused", "")),
             depths=None if depths is None else _counts(depths),
             dead=_counts(words.get("dead") or {}),
         )

@@ -1,6 +1,6 @@
 """Handing emails to a broker, and taking them from it: the database stays the truth, messages only name its rows.
 
-    due ──reserve──▶ queued ──claim_queued──▶ sending
+    due ──reserve──▶ queued ──claim_queued, own_queued──▶ sending
      ▲                 │
      └── release, unqueue, requeue ◀── not published, not servable, not heard of
 
@@ -90,6 +90,21 @@ def claim_queued(messages: Collection[Named], *, worker: str, lease: timedelta) 
     if not messages:
         return []
     rows = yield ask("claim_queued", messages=_named(messages), worker=worker, lease=lease.total_seconds())
+    return (yield from claimed_emails(rows))
+
+
+def own_queued(message: Named, *, worker: str, lease: timedelta) -> Plan[Claim | None]:
+    """Become the owner of the email that a message names, and read nothing of it; None when the message is stale.
+
+    For a message that may have killed whoever had it before: an owner's death is noticed, and counted.
+    """
+    rows = yield ask("own_queued", id=message.id, attempt=message.attempt, worker=worker, lease=lease.total_seconds())
+    return next((_claim(id, token) for id, token in rows), None)
+
+
+def read_owned(claim: Claim) -> Plan[list[Claimed]]:
+    """What its owner needs to send it; nothing when it is no longer the owner."""
+    rows = yield ask("read_owned", id=claim.id, token=claim.token)
     return (yield from claimed_emails(rows))
 
 

@@ -28,8 +28,9 @@ from postroom.logs import logger
 NO_REASON = "the broker closed the connection"
 ACCESS_REFUSED, NOT_FOUND, PRECONDITION_FAILED = 403, 404, 406
 
-Consumer = Callable[[int, bytes], None]
-"""Is given a message's tag and body; called in the event loop, so it must neither wait nor raise."""
+Consumer = Callable[[int, bytes, bool], None]
+"""Is given a message's tag, its body, and whether it may have been delivered before. Called in the event loop, so it
+must neither wait nor raise."""
 
 
 class AmqpError(Exception):
@@ -98,9 +99,9 @@ class Client(asyncio.Protocol):
             return
         for event in events:
             match event:
-                case Delivered(consumer, tag, body):
+                case Delivered(consumer, tag, body, redelivered):
                     if (deliver := self._consumers.get(consumer)) is not None:
-                        deliver(tag, body)
+                        deliver(tag, body, redelivered)
                 case Confirmed():
                     self._confirmations.confirm(event)
                 case Returned(key):

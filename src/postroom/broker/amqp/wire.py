@@ -59,6 +59,8 @@ class Delivered(NamedTuple):
     consumer: bytes
     tag: int
     body: bytes
+    redelivered: bool
+    """It may have been delivered before, to whoever did not come to the end of it."""
 
 
 class Confirmed(NamedTuple):
@@ -140,9 +142,9 @@ class _Content:
 
     __slots__ = ("about", "key", "missing", "pieces")
 
-    def __init__(self, about: tuple[bytes, int] | None) -> None:
+    def __init__(self, about: tuple[bytes, int, bool] | None) -> None:
         self.about = about
-        """Consumer and tag; nothing for a message that comes back."""
+        """Consumer, tag and whether it was delivered before; nothing for a message that comes back."""
         self.key = ""
         self.missing = -1
         """Bytes; nobody knows before the header has come."""
@@ -151,8 +153,9 @@ class _Content:
     def completed(self) -> Event:
         if self.about is None:
             return Returned(self.key)
-        consumer, tag = self.about
-        return Delivered(consumer, tag, self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces))
+        consumer, tag, redelivered = self.about
+        body = self.pieces[0] if len(self.pieces) == 1 else b"".join(self.pieces)
+        return Delivered(consumer, tag, body, redelivered)
 
 
 class Reader:
@@ -215,7 +218,8 @@ class Reader:
         [method] = _method.unpack_from(frame, 7)
         if method == _DELIVER:
             after = 12 + frame[11]
-            self._content = _Content((frame[12:after], _number.unpack_from(frame, after)[0]))
+            tag, bits = _number_and_bits.unpack_from(frame, after)
+            self._content = _Content((frame[12:after], tag, bool(bits & 1)))
             return None
         if method in (_ACK, _NACK):
             number, bits = _number_and_bits.unpack_from(frame, 11)

@@ -371,6 +371,27 @@ FROM claimed e
 JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
 ORDER BY e.priority, e.due_at, e.id;
 
+-- Become the owner of the email that a message names, if it is still queued for that very attempt, and read nothing of
+-- it: a claim with contents is not committed before its rows have been read, and reading them may be what kills.
+-- name: own_queued
+UPDATE postroom.emails
+SET status = 'sending',
+    lease_token = lease_token + 1,
+    leased_until = {now} + make_interval(secs => :lease::float8),
+    worker = :worker::text,
+    dot_noted_at = NULL,
+    last_attempt_at = {now},
+    last_queued_at = coalesce(last_queued_at, {now})
+WHERE id = :id::uuid AND attempts = :attempt::integer - 1 AND (status = 'queued') IS TRUE
+RETURNING id::text, lease_token;
+
+-- What an owner sends.
+-- name: read_owned
+SELECT {claimed_columns}, NULL
+FROM postroom.emails e
+JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
+WHERE e.id = :id::uuid AND e.lease_token = :token::bigint AND (e.status = 'sending') IS TRUE;
+
 -- Make emails due again whose messages somebody holds and cannot serve.
 -- name: unqueue
 UPDATE postroom.emails e

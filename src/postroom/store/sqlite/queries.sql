@@ -308,6 +308,27 @@ WHERE id IN (SELECT id FROM postroom_picked);
 {picked}
 ORDER BY e.priority, e.due_at, e.id;
 
+-- Become the owner of the email that a message names, if it is still queued for that very attempt, and read nothing of
+-- it: reading may be what kills.
+-- name: own_queued
+UPDATE postroom_emails
+SET status = 'sending',
+    lease_token = lease_token + 1,
+    leased_until = CAST(:now + :lease * 1000000 AS INTEGER),
+    worker = :worker,
+    dot_noted_at = NULL,
+    last_attempt_at = :now,
+    last_queued_at = coalesce(last_queued_at, :now)
+WHERE id = :id AND attempts = :attempt - 1 AND status = 'queued'
+RETURNING id, lease_token;
+
+-- What an owner sends.
+-- name: read_owned
+SELECT {claimed_columns}, NULL
+FROM postroom_emails e
+CROSS JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+WHERE e.id = :id AND e.lease_token = :token AND e.status = 'sending';
+
 -- Make emails due again whose messages somebody holds and cannot serve.
 -- name: unqueue
 UPDATE postroom_emails

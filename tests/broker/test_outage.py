@@ -224,7 +224,7 @@ async def test_a_sender_waits_for_a_database_that_fails_it_anywhere_and_goes_on(
     async with bureau.scheduling(lease=SOON), bureau.sending(options=f"connections=1&{LIMITS}", lease=SOON) as sender:
         await until(lambda: len(bureau.server.messages) >= 3)
         bureau.outbox.database.run(pause(name, "by hand"))
-        await until(lambda: not sender.minder.may_send())
+        await until(lambda: not sender.engine.minder.may_send())
         bureau.outbox.database.run(resume(name))
         await all_sent(bureau, ids)
 

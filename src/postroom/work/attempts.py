@@ -208,6 +208,8 @@ class Attempts:
         if report.dot_left:
             self._journal.note_reply(settled)
             reach("journalled")
+        elif settled.claim in self._held.dotted:
+            self._journal.note_undone(settled.claim)  # it was noted, and did not leave after all
         self.concluded(settled)
         self._held.dotted.discard(settled.claim)
         if parcel.leaves_no_trace(settled):

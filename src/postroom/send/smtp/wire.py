@@ -20,6 +20,7 @@ from postroom.send.smtp.deadline import Deadline
 from postroom.send.smtp.replies import Lines, ReplyReader, code_of, printable
 
 _LOST = "the connection was lost"
+_CLOSED = "the server closed the connection"
 
 
 class Ended(Exception):
@@ -81,9 +82,13 @@ class Wire(asyncio.Protocol):
             if self._waiter is not None and len(reader.ready) >= self._wanted:
                 _wake(self._waiter)
 
+    def eof_received(self) -> None:
+        # Left to itself, asyncio would go on to give the kernel what it has not taken yet.
+        self.end(FaultKind.CUT, _CLOSED)
+
     def connection_lost(self, exc: Exception | None) -> None:
         _wake(self._lost)
-        self.end(FaultKind.CUT, f"the connection was lost: {exc}" if exc else "the server closed the connection")
+        self.end(FaultKind.CUT, f"the connection was lost: {exc}" if exc else _CLOSED)
 
     def pause_writing(self) -> None:
         self._paused = True

@@ -22,9 +22,7 @@ def unsuitable(envelope: Envelope, capabilities: Capabilities) -> Fault | None:
 
 def needs_smtputf8(envelope: Envelope) -> bool:
     """Whether the envelope says so, or one of its addresses shows it."""
-    if envelope.smtputf8 or not envelope.sender.isascii():
-        return True
-    return any(not address.isascii() for address in envelope.recipients)
+    return envelope.smtputf8 or not envelope.sender.isascii() or not all(map(str.isascii, envelope.recipients))
 
 
 def mail(envelope: Envelope, capabilities: Capabilities) -> bytes:

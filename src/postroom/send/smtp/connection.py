@@ -8,7 +8,7 @@ A message of more than 64 KiB, or under TLS, is written and drained first, and i
 one goes out together with its dot, in one write after the question, which saves a system call per email; the order of
 bytes, of the question and of the dot is the same. The kernel takes all of such a write as a rule. When it takes
 nothing, because the connection is gone, the dot has not left. When it takes part, the wire counts what is still in our
-hands: where that is certain to include the dot, it has not left; where a lost connection leaves nothing to count, it
+hands: where that is certain to include the dot, it has not left; where a reset connection leaves nothing to count, it
 may have.
 
 Where the server pipelines, MAIL, RCPT and DATA go in one write, and the next envelope's may ride behind this one's
@@ -58,8 +58,8 @@ class Connection:
         return self._wire.ended is None
 
     def ready_for(self, envelope: Envelope) -> bool:
-        """Whether this envelope can be delivered here, in the running event loop: no other has been opened."""
-        return self._wire.ended is None and (self._ahead is None or self._ahead is envelope) and self.belongs_here()
+        """Whether this envelope can be delivered here: no other has been opened."""
+        return self._wire.ended is None and (self._ahead is None or self._ahead is envelope)
 
     def belongs_here(self) -> bool:
         """Whether this connection was opened in the running event loop; in another it is of no use."""

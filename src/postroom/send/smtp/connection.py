@@ -19,6 +19,7 @@ its message goes out when `deliver` is called with it, and if the connection end
 from __future__ import annotations
 
 import asyncio
+from time import monotonic
 
 from postroom.send.contract import BeforeDot, Envelope, Fault, FaultKind, Phase, Reply, Report
 from postroom.send.smtp import commands
@@ -33,7 +34,9 @@ BLOCK = 65536
 MOST_BEHIND_THE_DOT = 100
 """RFC 5321 asks every server to take this many recipients; an envelope with more is opened when its turn comes."""
 _CLOSING = 2.0
-_MAIL, _BODY, _DOT = Phase.MAIL.value, Phase.BODY.value, Phase.DOT.value
+# Looked up once: on Python 3.11 a member of an enum costs a call each time, and so does its value.
+_MAIL, _RCPT, _DATA, _BODY, _DOT = Phase.MAIL, Phase.RCPT, Phase.DATA, Phase.BODY, Phase.DOT
+_STEP_MAIL, _STEP_BODY, _STEP_DOT = _MAIL.value, _BODY.value, _DOT.value
 
 
 class Connection:
@@ -83,7 +86,7 @@ class Connection:
         Cancelled before the dot, the connection is closed and nothing was sent. Cancelled after it, the fate of the
         message is unknown: whoever may cancel must shield this call.
         """
-        attempt = Attempt(envelope, self._loop.time())
+        attempt = Attempt(envelope, monotonic())
         self.delivered += 1
         try:
             await self._carry(attempt, before_dot, following)
@@ -116,17 +119,17 @@ class Connection:
         elif self._ahead is not attempt.envelope:
             raise self._wire.end(FaultKind.CUT, "closed by us: another envelope had been opened")
         opened = await (self._open_at_once if self.capabilities.pipelining else self._open_in_turn)(attempt)
-        attempt.note(_MAIL, self._loop.time())
+        attempt.note(_STEP_MAIL, monotonic())
         if not opened:
             return
-        attempt.phase = Phase.BODY
+        attempt.phase = _BODY
         message = commands.stuffed(attempt.envelope.message)
         if len(message) <= BLOCK and not self._wire.secure:
             self._send_at_once(attempt, message, before_dot, following)
         else:
             await self._send_in_turn(attempt, message, before_dot, following)
         await self._hear_dot(attempt)
-        attempt.note(_DOT, self._loop.time())
+        attempt.note(_STEP_DOT, monotonic())
 
     async def _open_at_once(self, attempt: Attempt) -> bool:
         """MAIL, every RCPT and DATA in one write. True when the server now waits for the message."""
@@ -144,7 +147,7 @@ class Connection:
             lines = wire.reply_at_hand() or await wire.reply(wanted=left)
             if welcome and not self._hear_recipient(attempt, lines):
                 return False
-        attempt.phase = Phase.DATA
+        attempt.phase = _DATA
         lines = wire.reply_at_hand() or await wire.reply(limit=self._limits.data)
         if welcome and attempt.accepted:
             return self._hear_data(attempt, lines)
@@ -169,7 +172,7 @@ class Connection:
                 return False
         if not attempt.accepted:
             return False
-        attempt.phase = Phase.DATA
+        attempt.phase = _DATA
         wire.write(b"DATA\r\n", replies=1, limit=limits.data)
         return self._hear_data(attempt, await wire.reply())
 
@@ -183,10 +186,10 @@ class Connection:
         self._unfinished = False
 
     def _hear_mail(self, attempt: Attempt, lines: Lines) -> bool:
-        reply = make_reply(Phase.MAIL, lines)
+        reply = make_reply(_MAIL, lines)
         attempt.heard = reply.code != 421
         if reply.code // 100 == 2:
-            attempt.phase = Phase.RCPT
+            attempt.phase = _RCPT
             return True
         if reply.code < 400:
             raise self._nonsense(reply)
@@ -195,7 +198,7 @@ class Connection:
 
     def _hear_recipient(self, attempt: Attempt, lines: Lines) -> bool:
         """Note what was said to one recipient; False when it was said to the whole session."""
-        reply = make_reply(Phase.RCPT, lines)
+        reply = make_reply(_RCPT, lines)
         attempt.recipients.append(reply)
         if reply.code // 100 == 2:
             attempt.accepted += 1
@@ -208,7 +211,7 @@ class Connection:
         return True
 
     def _hear_data(self, attempt: Attempt, lines: Lines) -> bool:
-        reply = make_reply(Phase.DATA, lines)
+        reply = make_reply(_DATA, lines)
         if reply.code == 354:
             return True
         if reply.code < 400:
@@ -249,13 +252,13 @@ class Connection:
 
     def _note_dot(self, attempt: Attempt, ahead: Envelope | None) -> None:
         attempt.dot_left = True
-        attempt.note(_BODY, self._loop.time())
-        attempt.phase = Phase.DOT
+        attempt.note(_STEP_BODY, monotonic())
+        attempt.phase = _DOT
         self._ahead = ahead
 
     async def _hear_dot(self, attempt: Attempt) -> None:
         """What became of the message."""
-        reply = make_reply(Phase.DOT, await self._wire.reply())
+        reply = make_reply(_DOT, await self._wire.reply())
         if 300 <= reply.code < 400:
             raise self._nonsense(reply)
         attempt.reply = reply
@@ -279,13 +282,13 @@ class Connection:
         """Say why there is no reply to what was asked last."""
         self._ahead = None
         if self._wire.kept_dot:
-            attempt.dot_left, attempt.phase = False, Phase.BODY
-        attempt.note(attempt.phase.value, self._loop.time())
+            attempt.dot_left, attempt.phase = False, _BODY
+        attempt.note(attempt.phase.value, monotonic())
         if attempt.reply is not None:
             return  # refused already; only the leftovers of the pipeline are missing
         said = self._wire.unsolicited
-        if attempt.phase is Phase.BODY and said is not None and code_of(said) >= 400:
-            attempt.reply = make_reply(Phase.BODY, said)
+        if attempt.phase is _BODY and said is not None and code_of(said) >= 400:
+            attempt.reply = make_reply(_BODY, said)
         else:
             attempt.fault = Fault(phase=attempt.phase, kind=ended.kind, text=ended.text)
 

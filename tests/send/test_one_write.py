@@ -144,7 +144,7 @@ async def test_an_upload_that_stands_still_ends_with_the_block_limit_and_has_not
 
 async def test_a_reply_that_does_not_come_after_a_slow_upload_ends_with_the_dot_limit() -> None:
     async def take_and_say_nothing(far_end: FarEnd) -> None:
-        await far_end.read_until(DOT)
+        await far_end.read_to_the_end()
 
     report, _ = await play(take_and_say_nothing, long(), limits=Limits(block=60, dot=0.2))
 

@@ -1,4 +1,4 @@
-"""`python -m bench [parts] [--quick] [--publish]`: measure, judge, show, and write down."""
+"""`python -m bench [parts] [--quick] [--against REV] [--publish]`: measure, judge, show, and write down."""
 
 from __future__ import annotations
 
@@ -13,7 +13,21 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from bench import bars, plot, report
-from bench.parts import desk, dispatch, distance, drain, enqueue, history, latency, memory, mime, peers, recovery, smtp
+from bench.parts import (
+    cost,
+    desk,
+    dispatch,
+    distance,
+    drain,
+    enqueue,
+    history,
+    latency,
+    memory,
+    mime,
+    peers,
+    recovery,
+    smtp,
+)
 from bench.readings import Contestant, Results, take_in_turns
 from bench.world import FULL, QUICK, ROOT, Scale, World
 
@@ -22,6 +36,7 @@ PARTS: dict[str, Callable[[World], list[Contestant]]] = {
     "smtp": smtp.contestants,
     "enqueue": enqueue.contestants,
     "drain": drain.contestants,
+    "cost": cost.contestants,
     "peers": peers.contestants,
     "history": history.contestants,
     "distance": distance.contestants,
@@ -47,7 +62,7 @@ def main() -> int:
     scale = QUICK if arguments.quick else FULL
     if arguments.rounds:
         scale = dataclasses.replace(scale, rounds=arguments.rounds)
-    results = _measure(console, arguments.parts or list(PARTS), scale)
+    results = _measure(console, arguments.parts or list(PARTS), scale, arguments.against)
     judgements = bars.judge(results)
     report.show(console, results, judgements)
     report.write_json(arguments.json, results, judgements, scale)
@@ -60,9 +75,9 @@ def main() -> int:
     return 1 if results.failed else 0
 
 
-def _measure(console: Console, chosen: list[str], scale: Scale) -> Results:
+def _measure(console: Console, chosen: list[str], scale: Scale, against: str | None) -> Results:
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    with World(scale) as world:
+    with World(scale, against=against) as world:
         contestants = [contestant for part in PARTS if part in chosen for contestant in PARTS[part](world)]
         steps = sum(1 if contestant.once else scale.rounds for contestant in contestants)
         # Drawn between runs only: a display that refreshes itself would take time from what is measured.
@@ -88,6 +103,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("parts", nargs="*", help=f"some of {', '.join(PARTS)}; all if not given")
     parser.add_argument("--quick", action="store_true", help="small sizes: does everything work? not: how fast is it?")
     parser.add_argument("--rounds", type=int, help="how often everything is taken in turn")
+    parser.add_argument("--against", metavar="REV", help="part cost: measure that revision's code beside this one's")
     parser.add_argument("--json", type=Path, default=OUTPUT / "results.json", help="where the figures go")
     parser.add_argument("--publish", action="store_true", help="put tables and plot into docs/explanation")
     return parser.parse_args()

@@ -10,20 +10,23 @@ from pathlib import Path
 
 from bench import message
 from bench.draining import Filled
-from bench.world import Command, World, settle_down
+from bench.world import ROOT, Command, World, settle_down
 from postroom import Outbox
 
 CONNECTIONS = 16
 
 
-def worker(url: str, port: int, *, folder: Path, processes: int = 1, connections: int = CONNECTIONS) -> Command:
-    """`postroom worker`, sending to a port of this machine."""
+def worker(
+    url: str, port: int, *, folder: Path, processes: int = 1, connections: int = CONNECTIONS, path: str = str(ROOT)
+) -> Command:
+    """`postroom worker`, sending to a port of this machine; with `path`, the one that is found there."""
     return Command(
         arguments=[sys.executable, "-m", "postroom.cli", "worker", "--processes", str(processes)],
         environment={
             "POSTROOM_DATABASE": url,
             "POSTROOM_SMTP": f"smtp://127.0.0.1:{port}?connections={connections}",
             "POSTROOM_JOURNAL": str(folder / f"journal-{secrets.token_hex(4)}"),
+            "PYTHONPATH": path,
         },
     )
 

@@ -51,8 +51,10 @@ class Command:
 class World:
     """Made on demand: who measures MIME needs no database."""
 
-    def __init__(self, scale: Scale) -> None:
+    def __init__(self, scale: Scale, *, against: str | None = None) -> None:
         self.scale = scale
+        self.against = against
+        """Another revision of this code, to be measured beside it."""
         self.stack = ExitStack()
         """What later closes whatever was opened for the whole run."""
 

@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 
 import pytest
 
 from postroom.errors import ConfigurationError
-from postroom.send.contract import FaultKind, Phase
+from postroom.send.contract import FaultKind, Phase, Report
 from postroom.send.smtp import SmtpTransport
+from postroom.send.smtp.connection import Connection
 from postroom.testing import FaultProxy, ScriptedSmtp
+from postroom.testing.background import BackgroundLoop
 from tests.send.conftest import QUICK
 from tests.send.letters import letter, message_id
 
 Connect = Callable[..., SmtpTransport]
+
+FORKS = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
+
+def in_child(send: Callable[[], Report]) -> int:
+    """The exit code of a forked process that does just this: 0 when the email was accepted."""
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    code = 1
+    try:
+        reply = send().reply
+        code = 0 if reply is not None and reply.code == 250 else 2
+    finally:
+        os._exit(code)
 
 
 async def test_one_email_after_another_uses_one_connection(connect: Connect, smtp_server: ScriptedSmtp) -> None:
@@ -202,6 +220,66 @@ def test_a_transport_outlives_its_event_loop(smtp_server: ScriptedSmtp) -> None:
         return report.reply and report.reply.code
 
     assert [asyncio.run(send_and_close(number)) for number in (1, 2)] == [250, 250]
+
+
+def test_a_connection_of_another_event_loop_is_not_used(smtp_server: ScriptedSmtp) -> None:
+    """Nor is it closed from there: its own loop may still be running."""
+    transport = SmtpTransport(f"{smtp_server.url}?{QUICK}")
+
+    async def send(number: int) -> Connection | None:
+        async with transport.connection() as line:
+            await line.deliver(letter(number))
+            return line._connection
+
+    async def leave(connection: Connection | None) -> None:
+        assert connection is not None
+        assert connection.usable
+        connection.close()
+        await connection.closed()
+
+    with asyncio.Runner() as one, asyncio.Runner() as other:
+        first, second = one.run(send(1)), other.run(send(2))
+        one.run(leave(first))
+        other.run(leave(second))
+
+    assert [message.connection for message in smtp_server.messages] == [1, 2]
+
+
+@FORKS
+def test_a_forked_child_has_connections_of_its_own(smtp_server: ScriptedSmtp) -> None:
+    """Even when it goes on with the event loop that it was born with: two processes never speak on one connection."""
+    transport = SmtpTransport(f"{smtp_server.url}?{QUICK}&connections=1")
+    with asyncio.Runner() as runner:
+        runner.run(transport.send(letter(1)))
+        exit_code = in_child(lambda: runner.run(transport.send(letter(2))))
+        runner.run(transport.send(letter(3)))
+        runner.run(transport.close())
+
+    assert exit_code == 0
+    assert [(message.message_id, message.connection) for message in smtp_server.messages] == [
+        (message_id(1), 1),
+        (message_id(2), 2),
+        (message_id(3), 1),
+    ]
+
+
+@FORKS
+def test_a_forked_child_does_not_wait_for_the_connections_that_its_parent_has_taken(smtp_server: ScriptedSmtp) -> None:
+    smtp_server.script(at="dot", argument=message_id(1), stall=True)
+    transport = SmtpTransport(f"{smtp_server.url}?{QUICK}&connections=1")
+    elsewhere = BackgroundLoop("parent")
+    try:
+        elsewhere.call(lambda: asyncio.ensure_future(transport.send(letter(1))))
+        smtp_server.wait_until(lambda: len(smtp_server.messages) == 1)
+        exit_code = in_child(lambda: asyncio.run(asyncio.wait_for(transport.send(letter(2)), 20)))
+    finally:
+        elsewhere.stop()
+
+    assert exit_code == 0
+    assert [(message.message_id, message.connection) for message in smtp_server.messages] == [
+        (message_id(1), 1),
+        (message_id(2), 2),
+    ]
 
 
 def test_a_ca_file_that_cannot_be_read_is_a_matter_of_settings() -> None:

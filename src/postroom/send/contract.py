@@ -103,7 +103,10 @@ class Report:
     fault: Fault | None = None
     """What ended it when no reply did. At most one of `reply` and `fault` ends a transaction."""
     dot_left: bool = False
-    """The final dot was given to the socket. With no complete reply to it, nobody can know what the server did."""
+    """The final dot may have left. With no complete reply to it, nobody can know what the server did.
+
+    Never False when the kernel may have got the dot; True when that cannot be told.
+    """
     milliseconds: Mapping[str, float] = field(default_factory=dict)
     """Time per step of the conversation, by phase name."""
     capabilities_known: bool = False
@@ -111,7 +114,10 @@ class Report:
 
 
 BeforeDot = Callable[[], bool]
-"""Asked after the body is drained and before the dot is written; False abandons the message unsent."""
+"""Asked when the server waits for the message, and before the dot is written; False abandons the message unsent.
+
+A short message may leave together with its dot, and then the question comes before the first byte of it.
+"""
 
 
 class Transport(Protocol):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from postroom.send.contract import Envelope, Fault, FaultKind, Phase, Reply, Report
 
+_FIRST = Phase.MAIL
+
 
 class Attempt:
     """What is known so far about one envelope."""
@@ -23,7 +25,7 @@ class Attempt:
 
     def __init__(self, envelope: Envelope, now: float) -> None:
         self.envelope = envelope
-        self.phase = Phase.MAIL
+        self.phase = _FIRST
         self.recipients: list[Reply | None] = []
         self.accepted = 0
         self.reply: Reply | None = None

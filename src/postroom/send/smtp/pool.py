@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from weakref import WeakSet
 
+from postroom.fork import tell_after_fork
 from postroom.send.contract import BeforeDot, Envelope, Report
 from postroom.send.smtp.connection import Connection
 from postroom.send.smtp.opening import Opening, open_session, trust
@@ -18,6 +20,8 @@ class Line:
 
     A worker keeps a line and delivers one email after another through it. A connection that the server closed while
     it was idle is found out before MAIL is answered; it is replaced once, silently, because nothing was sent on it.
+
+    Whoever takes up a line uses it in one event loop until it is given back.
     """
 
     def __init__(self, transport: SmtpTransport) -> None:
@@ -48,6 +52,18 @@ class Line:
         self._retire(connection)
         return replace(report, milliseconds={**opening.milliseconds, **report.milliseconds})
 
+    def take_up(self) -> None:
+        """Somebody is to use the line in the running event loop: a connection of another one is of no use there.
+
+        Looked at here and not for every email, because Python 3.11 asks the system for it.
+        """
+        if self._connection is not None and not self._connection.belongs_here():
+            self._connection = None
+
+    def forget(self) -> None:
+        """Let go of the connection without a word on it: it is somebody else's."""
+        self._connection = None
+
     def settle_down(self) -> None:
         """Nobody uses the line for now: an envelope that was opened ahead will not come, so its connection goes."""
         if self._connection is not None and (self._connection.has_opened_any or not self._connection.usable):
@@ -65,7 +81,7 @@ class Line:
         connection = self._connection
         if connection is None:
             return None
-        if not connection.usable and connection.has_opened(envelope) and connection.belongs_here():
+        if not connection.usable and connection.has_opened(envelope):
             return connection  # it may still hold replies, and will say how it ended
         self.close()
         return None
@@ -84,13 +100,21 @@ class SmtpTransport:
     """A `Transport` over one SMTP server, with up to `connections` persistent connections.
 
     Belongs to one event loop at a time. A worker takes its lines with `async with transport.connection() as line`;
-    whoever has a single email calls `send`.
+    whoever has a single email calls `send`. In a forked process it has connections of its own.
     """
 
     def __init__(self, server: Server | str) -> None:
         self.server = Server.parse(server) if isinstance(server, str) else server
         self.name = self.server.name
         self._context = trust(self.server)
+        self._lines: WeakSet[Line] = WeakSet()
+        self.forget_parent()
+        tell_after_fork(self)
+
+    def forget_parent(self) -> None:
+        """Begin anew, as in a process that has just been forked: what is connected is the parent's."""
+        for line in list(self._lines):
+            line.forget()
         self._resting: list[Line] = []
         self._turns = asyncio.Semaphore(self.server.connections)
 
@@ -109,12 +133,18 @@ class SmtpTransport:
         """A line for as long as it is wanted; waits while all of them are taken."""
         async with self._turns:
             # The most recently used first, so that those not needed grow idle and close.
-            line = self._resting.pop() if self._resting else Line(self)
+            line = self._resting.pop() if self._resting else self._new_line()
+            line.take_up()
             try:
                 yield line
             finally:
                 line.settle_down()
                 self._resting.append(line)
+
+    def _new_line(self) -> Line:
+        line = Line(self)
+        self._lines.add(line)
+        return line
 
     async def probe(self) -> Report:
         """Connect, greet, secure and authenticate, then leave: is the server well and are we welcome?

@@ -51,16 +51,19 @@ class ReplyReader:
         lines = (self._rest + data if self._rest else data).split(b"\n")
         self._rest = lines.pop()
         for line in lines:
-            self._take(line.removesuffix(b"\r"))
+            line = line.removesuffix(b"\r")
+            if not self._begun and _WHOLE.match(line) and len(line) <= LONGEST_LINE:
+                self.ready.append((line,))
+                continue
+            self._take(line)
             if self.problem is not None:
                 return
         if len(self._rest) > LONGEST_LINE:
             self._refuse(f"a reply line longer than {LONGEST_LINE} bytes")
 
     def _take(self, line: bytes) -> None:
-        if not self._begun and _WHOLE.match(line) and len(line) <= LONGEST_LINE:
-            self.ready.append((line,))
-        elif len(line) > LONGEST_LINE:
+        """A line that is not a whole reply by itself."""
+        if len(line) > LONGEST_LINE:
             self._refuse(f"a reply line longer than {LONGEST_LINE} bytes")
         elif not _LINE.match(line):
             self._refuse(f"not an SMTP reply: {printable(line[:60])!r}")

@@ -5,6 +5,9 @@ then on nobody could say which reply belongs to which command. Replies that were
 still be taken.
 
 A time limit is a total: it starts again with every complete reply, never with a mere byte.
+
+A message may be written together with its dot. As a rule the kernel takes both at once; where it takes only part, the
+wire knows whether the dot is still in our hands: no reply can be to that dot, and a wire that ends has not sent it.
 """
 
 from __future__ import annotations
@@ -15,6 +18,9 @@ import ssl
 from postroom.send.contract import FaultKind
 from postroom.send.smtp.deadline import Deadline
 from postroom.send.smtp.replies import Lines, ReplyReader, code_of, printable
+
+_LOST = "the connection was lost"
+_CLOSED = "the server closed the connection"
 
 
 class Ended(Exception):
@@ -34,6 +40,8 @@ class Wire(asyncio.Protocol):
         self.unsolicited: Lines | None = None
         """The reply to nothing that ended the wire: a server may refuse a message while it is still being uploaded."""
         self.secure = False
+        self.kept_dot = False
+        """The wire ended while the dot of a message that had been written was still in our hands."""
         self._loop = loop
         self._reader = ReplyReader()
         self._owed = 1  # the greeting
@@ -42,6 +50,8 @@ class Wire(asyncio.Protocol):
         self._draining: asyncio.Future[None] | None = None
         self._lost: asyncio.Future[None] = loop.create_future()
         self._paused = False
+        self._ending = 0  # bytes from the dot on, while the kernel has not taken all of a message
+        self._ending_limit = 0.0
         self._deadline = Deadline(loop, self._expire)
 
     # What asyncio tells us
@@ -56,6 +66,8 @@ class Wire(asyncio.Protocol):
         if self.ended is not None:
             return
         reader = self._reader
+        if self._ending and self._keeps_dot():
+            self._owed = 0
         before = len(reader.ready)
         reader.feed(data)
         if len(reader.ready) > self._owed:
@@ -70,15 +82,22 @@ class Wire(asyncio.Protocol):
             if self._waiter is not None and len(reader.ready) >= self._wanted:
                 _wake(self._waiter)
 
+    def eof_received(self) -> None:
+        # Left to itself, asyncio would go on to give the kernel what it has not taken yet.
+        self.end(FaultKind.CUT, _CLOSED)
+
     def connection_lost(self, exc: Exception | None) -> None:
         _wake(self._lost)
-        self.end(FaultKind.CUT, f"the connection was lost: {exc}" if exc else "the server closed the connection")
+        self.end(FaultKind.CUT, f"the connection was lost: {exc}" if exc else _CLOSED)
 
     def pause_writing(self) -> None:
         self._paused = True
 
     def resume_writing(self) -> None:
         self._paused = False
+        if self._ending:
+            self._ending = 0
+            self.allow(self._ending_limit)
         if self._draining is not None:
             _wake(self._draining)
 
@@ -91,17 +110,35 @@ class Wire(asyncio.Protocol):
 
     def write(self, data: bytes, *, replies: int = 0, limit: float = 0.0) -> None:
         """Hand bytes to the socket, to which the server owes this many replies, each within `limit` seconds."""
+        self.check()
+        if replies:
+            self._owed += replies
+            self._deadline.set(limit)
+        self._transport.write(data)
+
+    def write_message(self, message: bytes, ending: bytes, *, replies: int, limit: float, block: float) -> None:
+        """Hand a message, its dot and what is behind the dot to the socket in one write.
+
+        Returns when the kernel has all of it, or part. Raises `Ended` when it has taken nothing, so that the dot has
+        not left. Where it has taken part, the rest follows by itself, within `block` seconds; should the wire end
+        before that, `kept_dot` says whether the dot is known not to have left.
+        """
+        self.write(message + ending, replies=replies, limit=limit)
+        if self._transport.is_closing():
+            raise self.end(FaultKind.CUT, _LOST)
+        if self._paused:
+            self._ending, self._ending_limit = len(ending), limit
+            self._deadline.set(block)
+
+    def check(self) -> None:
+        """Raise `Ended` if nothing can be written now: the wire has ended, or is found to be at its end."""
         if self.ended is not None:
             raise self.ended
         if self._owed == 0 and not self._reader.empty:
             raise self.end(FaultKind.PROTOCOL, "the server spoke out of turn")
         if self._transport.is_closing():
             # The last write failed; asyncio will say so in its next turn, which would be too late for a dot.
-            raise self.end(FaultKind.CUT, "the connection was lost")
-        if replies:
-            self._owed += replies
-            self._deadline.set(limit)
-        self._transport.write(data)
+            raise self.end(FaultKind.CUT, _LOST)
 
     def reply_at_hand(self) -> Lines | None:
         """The next reply, if it is there already, without an await; replies come in flocks."""
@@ -128,7 +165,7 @@ class Wire(asyncio.Protocol):
             finally:
                 self._waiter = None
             if not ready:
-                raise self.end(FaultKind.CUT, "the connection was lost")
+                raise self.end(FaultKind.CUT, _LOST)
         self._owed -= 1
         return ready.popleft()
 
@@ -188,6 +225,7 @@ class Wire(asyncio.Protocol):
         """End the conversation at once, if it has not ended; returns why it ended in the first place."""
         if self.ended is None:
             self.ended = Ended(kind, text)
+            self.kept_dot = self._keeps_dot()
             self._deadline.lift()
             self._transport.abort()
             for waiter in (self._waiter, self._draining):
@@ -222,6 +260,10 @@ class Wire(asyncio.Protocol):
     def _in_socket(self) -> bool:
         """Whether bytes wait below TLS for the kernel to take them."""
         return self._socket is not self._transport and self._socket.get_write_buffer_size() > 0
+
+    def _keeps_dot(self) -> bool:
+        """Whether the dot is certain to be in our hands. A lost connection has none of its bytes left to tell."""
+        return 0 < self._ending <= self._transport.get_write_buffer_size()
 
     def _refuse_unsolicited(self) -> None:
         ready = self._reader.ready

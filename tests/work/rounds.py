@@ -19,7 +19,7 @@ import psutil
 
 from postroom import EmailId
 from postroom.store.contract import StoredEmail
-from tests.work.application import HUNG, MANNERS
+from tests.work.application import MANNERS
 from tests.work.assassin import MOMENTS, Assassin
 from tests.work.diary import Promise, read_diaries
 from tests.work.nursery import WorkerProcess
@@ -40,6 +40,8 @@ APPLICATION_DEATHS = (*DEATHS, "close")
 INLINE_LIMIT = LEASE / 3
 """Seconds for an inline send: its lease is then as long as a worker's."""
 TIME_TO_CLOSE = 30.0
+STOPPED = (0, -signal.SIGTERM)
+"""How one ends that was told to stop; the second, if it had not begun to listen."""
 CHILD_DIES_EVERY = 0.5
 """Seconds between deaths of forked children, whose parents live on."""
 
@@ -85,7 +87,8 @@ class Round:
         self._parents: set[WorkerProcess] = set()
         """Those among them that have forked children."""
         self._next_orphan = 0.0
-        self._hung = 0
+        self._failed: list[str] = []
+        """Applications that did not end when they were told to, or ended by themselves: what they said last."""
         self._ids: list[EmailId] = []
         self._look_again = 0.0
         self.kills: Counter[str] = Counter()
@@ -104,7 +107,7 @@ class Round:
         self._calm()
 
     def tally(self) -> Tally:
-        return take(self._office, self._ids) + Tally(hung=self._hung)
+        return take(self._office, self._ids) + Tally(failed=len(self._failed))
 
     def accusations(self) -> Iterator[str]:
         """What there is to know about each email that the promise was broken to."""
@@ -121,8 +124,9 @@ class Round:
         return f"{email.on_doubt} {email.status}, {email.doubts} doubts, {email.last_error}: {story}"
 
     def complaints(self) -> Counter[str]:
-        """What applications were told instead of an outcome."""
-        return Counter(error for promise in read_diaries(self._office.diaries) for error in promise.raised)
+        """What applications were told instead of an outcome, or said when they broke down."""
+        told = Counter(error for promise in read_diaries(self._office.diaries) for error in promise.raised)
+        return told + Counter(self._failed)
 
     def _keep_emails_coming(self) -> None:
         if time.monotonic() < self._look_again:
@@ -216,7 +220,8 @@ class Round:
                     worker.terminate()
                 else:
                     # It has not come to where it was to die, or it was to die at no place in particular.
-                    self._hung += manner == "closed"
+                    if manner == "closed":
+                        self._failed.append("did not stop")
                     self._doomed[worker] = "resumed" if manner == "resumed" else "random", deadline
                     worker.kill()
 
@@ -236,13 +241,12 @@ class Round:
         for worker in [worker for worker in self._doomed if worker.poll() is not None]:
             manner, _deadline = self._doomed.pop(worker)
             self._stopped.pop(worker, None)
-            code = worker.poll()
-            if code == -signal.SIGKILL or (code == 0 and manner == "closed"):
+            if worker.poll() == -signal.SIGKILL or (manner == "closed" and worker.poll() in STOPPED):
                 self.kills[manner] += 1
-            elif code == HUNG and worker in self._applications:
-                self._hung += 1
-            elif not (code == -signal.SIGTERM and manner == "closed"):  # told to stop before it had begun to listen
-                raise RuntimeError(f"a process ended by itself with {code}:\n{worker.log.read_text()[-4000:]}")
+            elif worker in self._applications:
+                self._failed.append(f"ended with {worker.poll()}: {worker.log.read_text()[-300:]}")
+            else:
+                raise RuntimeError(f"a worker ended by itself with {worker.poll()}:\n{worker.log.read_text()[-4000:]}")
 
     def _calm(self) -> None:
         for worker in self._doomed:

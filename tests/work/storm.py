@@ -110,7 +110,7 @@ def _one_round(
         tally = one.tally()
         console.print(f"{weather.name}: {tally}")
         for error, count in one.complaints().most_common(5):
-            console.print(f"{count} × an application was told: {error}", markup=False)
+            console.print(f"{count} × an application: {error}", markup=False)
         for line in islice(one.accusations(), MOST_ACCUSATIONS) if tally.violations else ():
             console.print(line, style="red", markup=False)
     weather.kills += one.kills

@@ -44,8 +44,8 @@ class Tally:
 
     inline: int = 0
     """How many of them were sent from within an application."""
-    hung: int = 0
-    """Applications that were told to stop and did not."""
+    failed: int = 0
+    """Applications that were told to stop and did not, or broke down."""
 
     false_receipts: int = 0
     """Receipts under an id that nobody knows, for an email that has another."""
@@ -56,7 +56,7 @@ class Tally:
 
     @property
     def other_faults(self) -> int:
-        return self.unaccounted + self.hung + self.false_receipts
+        return self.unaccounted + self.failed + self.false_receipts
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(**{each.name: getattr(self, each.name) + getattr(other, each.name) for each in fields(Tally)})

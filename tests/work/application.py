@@ -30,8 +30,8 @@ MANNERS = ("send", "soon", "async", "fork")
 HANDS = 3
 """Threads, or tasks, that send at the same time."""
 CHILDREN = 2
-LARGEST_BURST = 60
-"""Emails for the background at once: more than it can send before a short lease is over."""
+LARGEST_BURST = 150
+"""Emails for the background at once: more than it takes on, and more than it sends before a short lease is over."""
 PATIENCE = 20.0
 """Seconds in which everything under way must have ended when it is told to stop."""
 HUNG = 3

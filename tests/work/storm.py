@@ -146,10 +146,14 @@ def table(kinds: list[Weather], *, broker: bool) -> Table:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.work.storm", description="Kill workers, count copies.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.work.storm", description="Kill workers and applications, count copies."
+    )
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=None, help="to repeat the same choices (not the same timing)")
-    parser.add_argument("--broker", action="store_true", help="over RabbitMQ: kill schedulers, senders and the broker")
+    parser.add_argument(
+        "--broker", action="store_true", help="over RabbitMQ: kill schedulers, senders, applications and the broker"
+    )
     arguments = parser.parse_args()
     seed = random.SystemRandom().getrandbits(32) if arguments.seed is None else arguments.seed
     console = Console(width=140)

@@ -156,7 +156,7 @@ def main() -> int:
     )
     arguments = parser.parse_args()
     seed = random.SystemRandom().getrandbits(32) if arguments.seed is None else arguments.seed
-    console = Console(width=140)
+    console = Console(width=180)
     console.print(f"seed {seed}")
     kinds = storm(arguments.kills, seed, console, broker=arguments.broker)
     console.print(table(kinds, broker=arguments.broker))

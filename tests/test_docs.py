@@ -136,7 +136,7 @@ def test_what_is_not_run_says_why_and_nothing_is_about_one_machine(name: str) ->
     page = PAGES[name]
 
     assert all(block.not_run is None or len(block.not_run) > 10 for block in page.blocks())
-    assert re.findall(r"(?<!\w)/(?:work|root|home|Users)/\S*", page.text) == []
+    assert re.findall(r"/(?:work|root|home|Users)/\S*", page.text) == []
 
 
 @pytest.mark.parametrize(

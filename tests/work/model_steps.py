@@ -43,7 +43,7 @@ def _acts(world: World, me: int, actor: Actor, rules: Rules) -> Iterator[Step]:
         case "noted" | "checked":
             yield _second_step(world, me, actor, rules)
         case "clear":
-            yield from _dot(world, me, actor)
+            yield from _dot(world, me, actor, rules)
         case "answered":
             settling = actor._replace(at="settling")
             yield f"journals {actor.answer}", put(written(world, rules, actor, actor.answer), me, settling)
@@ -84,14 +84,14 @@ def _begin(world: World, me: int, actor: Actor, rules: Rules) -> Iterator[Step]:
 def _known(world: World, owner: int, token: int, rules: Rules) -> tuple[str, int]:
     """What the journals within reach say about the claim `token` of `owner`: `sent`, `unknown`, or nothing.
 
-    And how many doubts belong on record. Where they remember, all of them are asked about the email. That it was
-    accepted counts under whatever token, and brings the doubts along that were on record then. A dot without a reply
-    counts if its token is as new as this claim's: the database has lost what it knew of it. Those before are on record.
+    And how many doubts belong on record. Where journals remember, all are asked about the email: an entry whose token
+    is as new as this claim's is something that the database has forgotten. Older ones are on record.
     """
+    found = [entry for entry in world.journal if (entry.name, entry.token) == (owner, token)]
     if rules.journal_remembers:
-        found = [entry for entry in world.journal if entry.token >= token or entry.word == "sent"]
-    else:
-        found = [entry for entry in world.journal if (entry.name, entry.token) == (owner, token)]
+        remembered = ("sent", "dot", "unknown") if rules.dots_remembered else ("sent",)
+        others = [entry for entry in world.journal if entry.token >= token and entry.word in remembered]
+        found = list({*found, *others})
     accepted = [entry.doubts for entry in found if entry.word == "sent"]
     dots = len(found) - len(accepted)
     return "sent" if accepted else "unknown" if dots else "", max(world.row.doubts, *accepted, 0) + dots
@@ -136,12 +136,13 @@ def _second_step(world: World, me: int, actor: Actor, rules: Rules) -> Step:
     return "is too late", done(_released(written(world, rules, actor, "nothing"), actor, rules), me)
 
 
-def _dot(world: World, me: int, actor: Actor) -> Iterator[Step]:
+def _dot(world: World, me: int, actor: Actor, rules: Rules) -> Iterator[Step]:
     arrived = world._replace(copies=world.copies + 1)
     answered = actor._replace(at="answered")
     yield "dot, accepted", put(arrived, me, answered._replace(answer="sent"))
     yield "dot, deferred", put(world, me, answered._replace(answer="deferred"))
-    yield "dot, no reply", put(arrived._replace(trouble=True), me, answered._replace(answer="unknown"))
+    if rules.replies_lost:
+        yield "dot, no reply", put(arrived._replace(trouble=True), me, answered._replace(answer="unknown"))
 
 
 def _settled(world: World, me: int, actor: Actor, rules: Rules) -> World:

@@ -14,6 +14,8 @@ class Rules:
     """The email is stored leased to an application's process, which sends it; workers are beside it."""
     hold: bool = False
     journal_in_reach: bool = True
+    replies_lost: bool = True
+    """A reply to a dot may not come."""
     deaths: int = 2
     """How many processes may die."""
     claims: int = 4
@@ -42,7 +44,9 @@ class Rules:
     close_waits_for_dots: bool = True
     """Whoever closes gives back what has not begun, and nothing whose dot has left."""
     journal_remembers: bool = True
-    """What came of a dot stays in the journal after the settle, and whoever claims or takes over asks all journals."""
+    """What was accepted stays in the journal after the settle, and whoever claims or takes over asks all journals."""
+    dots_remembered: bool = False
+    """Dots without a reply too: more than Postroom does, and what it would take."""
 
 
 class Actor(NamedTuple):

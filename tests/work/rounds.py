@@ -186,7 +186,10 @@ class Round:
 
     def _victim(self) -> int:
         """Whom the server kills: somebody, for it cannot tell whose connection it is."""
-        worker = self._dice.choice(self._candidates())
+        candidates = self._candidates()
+        if not candidates:
+            raise ProcessLookupError("all are dead; an orphan is still talking")
+        worker = self._dice.choice(candidates)
         self._doomed[worker] = "moment", self._doomed[worker][1]
         return worker.pid
 

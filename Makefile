@@ -24,7 +24,7 @@ test: .venv/installed-dev ## run all tests, on SQLite, a private PostgreSQL and 
 		$(VENV)/python -m tests.servers.rabbitmq --run -- \
 		$(VENV)/python -m pytest -n $(PYTEST_WORKERS) $(ARGS)
 
-storm: .venv/installed-dev ## kill workers a thousand times and count every copy (ARGS="--kills 5000" for more)
+storm: .venv/installed-dev ## kill workers and applications a thousand times and count every copy (ARGS="--kills 5000" for more)
 	scripts/set-up postgres
 	scripts/set-up rabbitmq
 	$(VENV)/python -m tests.work.storm $(ARGS)

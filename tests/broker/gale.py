@@ -1,4 +1,7 @@
-"""Rounds of a storm over a broker: schedulers and senders die and are replaced, and the broker is not spared."""
+"""Rounds of a storm over a broker: schedulers, senders and applications die and are replaced.
+
+The broker between them is not spared. What applications send inline does not come by it, until it is taken over.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,8 @@ class BrokeredRound(Round):
             scheduler = self._bureau.start_scheduler(**environment)
             self._schedulers.add(scheduler)
             self._doomed[scheduler] = manner, time.monotonic() + 2 * patience
-        for _ in range(self._weather.workers - len(self._candidates())):
+        senders = self._doomed.keys() - self._schedulers - self._applications
+        for _ in range(self._weather.workers - len(senders)):
             manner, patience, environment = self._fate(DEATHS, SENDER_PLACES)
             options = f"connections={self._dice.choice([1, 2, 8])}"
             sender = self._bureau.start_sender(

@@ -117,6 +117,20 @@ def test_without_the_journal_of_the_dead_what_cannot_be_known_is_in_doubt(bureau
     check(bureau, ids)
 
 
+@pytest.mark.parametrize("manner", ["soon", "fork"])
+def test_what_a_killed_application_was_sending_inline_is_left_to_schedulers_and_senders(
+    bureau: Bureau, manner: str
+) -> None:
+    process: list[WorkerProcess] = []
+    Assassin(bureau.server, "dot answered", nth=7, victim=lambda: process[0].pid)
+    process.append(bureau.start_application(manner, lease="1s", POSTROOM_INLINE_LIMIT="300ms"))
+
+    assert killed(process[0])
+    wait_until(bureau.applications_are_gone)
+    bureau.dispatch()
+    assert check(bureau, []).inline > 0
+
+
 def test_a_scheduler_killed_before_it_noted_whom_it_told_of_tells_again(bureau: Bureau) -> None:
     """(D5) Under the same message id: whoever listens can tell that it is the same news."""
     bureau.server.script(at="rcpt", reply="550 5.1.1 no such user")

@@ -21,9 +21,18 @@ from typing import Any
 
 import psutil
 
+NEEDED = (
+    "postroom.cli.app",
+    "postroom.work.worker",
+    "postroom.broker.services",
+    "psycopg",
+    "psycopg_pool",
+    "tests.work.application",
+)
+
 
 class WorkerProcess:
-    """One forked `postroom worker`, or another command; what tests need of `subprocess.Popen`."""
+    """One forked `postroom worker`, or another command, or an application; what tests need of `subprocess.Popen`."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -82,7 +91,7 @@ class Nursery:
         self._listener.start()
 
     def start(self, command: list[str], *, environment: dict[str, str], folder: Path, log: Path) -> WorkerProcess:
-        """Fork a `postroom` with this command and its arguments; returns when it is there."""
+        """Fork a `postroom` with this command and its arguments, or an `application`; returns when it is there."""
         wanted = {"command": command, "environment": environment, "folder": str(folder), "log": str(log)}
         assert self._parent.stdin is not None
         with self._changed:
@@ -118,6 +127,7 @@ def _become_worker(wanted: dict[str, Any]) -> None:
     """In the child: everything as if it had been started from a shell."""
     from postroom.claim import failpoint
     from postroom.cli import main
+    from tests.work import application
 
     log = os.open(wanted["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -126,12 +136,16 @@ def _become_worker(wanted: dict[str, Any]) -> None:
     os.chdir(wanted["folder"])
     os.environ.update(wanted["environment"])
     failpoint.arm(os.environ.get("POSTROOM_FAILPOINT"))
-    sys.argv = ["postroom", *wanted["command"]]
+    program, *arguments = wanted["command"]
+    if program == "application":
+        application.main(*arguments)
+        return
+    sys.argv = ["postroom", program, *arguments]
     main()
 
 
 def _serve() -> None:
-    for needed in ("postroom.cli.app", "postroom.work.worker", "postroom.broker.services", "psycopg", "psycopg_pool"):
+    for needed in NEEDED:
         importlib.import_module(needed)  # once for all
     input_ended, children, waiting = False, set(), b""
     selector = selectors.DefaultSelector()

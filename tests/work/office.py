@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import re
 import signal
 import sqlite3
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
@@ -40,6 +41,8 @@ class Office:
         self.url = url
         self.server = server
         self.journals = folder / "journals"
+        self.diaries = folder / "diaries"
+        """Where applications write down what they were promised."""
         self.outbox = Outbox(url)
         self._folder = folder
         self._nursery = nursery
@@ -68,7 +71,7 @@ class Office:
 
     def order_of_arrival(self) -> list[str]:
         """The subjects in the order in which the server received them."""
-        return [_subject(message.data) for message in self.server.messages]
+        return [subject_of(message.data) for message in self.server.messages]
 
     def unfinished(self) -> int:
         """Emails on which a worker has still something to do. One that is held for a person is not among them."""
@@ -165,8 +168,31 @@ class Office:
         settings = self.environment(options=options, lease=lease, journals=journals)
         return self.start("worker", *arguments, environment=settings | environment)
 
+    def start_application(
+        self,
+        manner: str,
+        *,
+        errands: int | None = None,
+        options: str = LIMITS,
+        lease: str = "30s",
+        journals: Path | None = None,
+        **environment: str,
+    ) -> WorkerProcess:
+        """An application that sends inline until it is killed, or has run so many errands: see `application.py`."""
+        settings = self.environment(options=options, lease=lease, journals=journals)
+        limited = [] if errands is None else [str(errands)]
+        return self.start("application", manner, str(self.diaries), *limited, environment=settings | environment)
+
+    def applications_are_gone(self) -> bool:
+        """Neither an application nor a child of one is alive."""
+        self.diaries.mkdir(exist_ok=True)
+        with (self.diaries / "alive.lock").open("w") as lock, suppress(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        return False
+
     def start(self, *command: str, environment: dict[str, str]) -> WorkerProcess:
-        """Any `postroom` command as a process of its own."""
+        """Any `postroom` command as a process of its own, or an `application`."""
         process = self._nursery.start(
             list(command),
             environment=environment,
@@ -236,7 +262,8 @@ async def until(condition: Callable[[], bool], *, patience: float = PATIENCE) ->
         await asyncio.sleep(0.02)
 
 
-def _subject(message: bytes) -> str:
+def subject_of(message: bytes) -> str:
+    """What a received message is about."""
     for line in message.split(b"\r\n"):
         if line.lower().startswith(b"subject: "):
             return line[9:].decode()

@@ -1,4 +1,8 @@
-"""Rounds of a storm: workers die in every manner and are replaced, while emails keep coming."""
+"""Rounds of a storm: workers and applications die in every manner and are replaced, while emails keep coming.
+
+Workers send what was enqueued. Applications send inline, from threads, in the background, from tasks that are given up
+at any moment, and from forked children; some of them are not killed but told to stop in the middle of it.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,20 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
+
 from postroom import EmailId
+from postroom.store.contract import StoredEmail
+from tests.work.application import MANNERS
 from tests.work.assassin import MOMENTS, Assassin
+from tests.work.diary import Promise, read_diaries
 from tests.work.nursery import WorkerProcess
 from tests.work.office import Office, wait_until
-from tests.work.tally import Tally, take
+from tests.work.tally import Tally, judgements, take
 
 PLACES = ("claimed", "before_dot", "reply_read", "journalled", "before_settle", "after_settle", "taken_over")
 AT_FIRST = {"claimed", "reserved", "published", "marked", "announced"}
@@ -25,6 +35,15 @@ SLOW_REPLY = 0.03
 AT_LEAST_WAITING = 30
 DEATHS = ("place", "moment", "random", "stop")
 """At a place of its own, at a moment of the server's, at random, and stopped past the lease before that (`resumed`)."""
+APPLICATION_PLACES = ("before_dot", "reply_read", "journalled", "before_settle", "after_settle")
+APPLICATION_DEATHS = (*DEATHS, "close")
+INLINE_LIMIT = LEASE / 3
+"""Seconds for an inline send: its lease is then as long as a worker's."""
+TIME_TO_CLOSE = 30.0
+STOPPED = (0, -signal.SIGTERM)
+"""How one ends that was told to stop; the second, if it had not begun to listen."""
+CHILD_DIES_EVERY = 0.5
+"""Seconds between deaths of forked children, whose parents live on."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -33,6 +52,8 @@ class Weather:
 
     store: str
     workers: int
+    applications: int = 0
+    """Processes that send inline, beside the workers."""
     schedulers: int = 0
     """None: workers ask the database. Else they are senders, and a broker is between."""
     journals: str
@@ -44,6 +65,11 @@ class Weather:
     def staff(self) -> str:
         """Who works: so many workers, or so many schedulers and senders."""
         return f"{self.schedulers} × {self.workers}" if self.schedulers else str(self.workers)
+
+    @property
+    def name(self) -> str:
+        """What happens in it, in short."""
+        return f"{self.store}, {self.staff} at work, {self.applications} inline, journals {self.journals}"
 
 
 class Round:
@@ -57,6 +83,12 @@ class Round:
         self._doomed: dict[WorkerProcess, tuple[str, float]] = {}
         """Each worker with how it is to die, and when at the latest."""
         self._stopped: dict[WorkerProcess, float] = {}
+        self._applications: set[WorkerProcess] = set()
+        self._parents: set[WorkerProcess] = set()
+        """Those among them that have forked children."""
+        self._next_orphan = 0.0
+        self._failed: list[str] = []
+        """Applications that did not end when they were told to, or ended by themselves: what they said last."""
         self._ids: list[EmailId] = []
         self._look_again = 0.0
         self.kills: Counter[str] = Counter()
@@ -67,33 +99,47 @@ class Round:
         while self.kills.total() < kills:
             self._keep_emails_coming()
             self._staff()
+            self._staff_applications()
             self._strike()
+            self._strike_children()
             self._bury()
             time.sleep(0.005)
         self._calm()
 
     def tally(self) -> Tally:
-        return take(self._office, self._ids)
+        return take(self._office, self._ids) + Tally(failed=len(self._failed))
 
     def accusations(self) -> Iterator[str]:
         """What there is to know about each email that the promise was broken to."""
-        for id in self._ids:
-            if take(self._office, [id]).violations:
-                email = self._office.get(id)
-                story = "; ".join(f"{entry.what} {dict(entry.detail)}" for entry in email.history)
-                yield f"{email.on_doubt} {email.status} copies={self._office.copies(id)} {email.last_error}: {story}"
+        for what, tally in judgements(self._office, self._ids):
+            if tally.violations:
+                kind = "inline" if tally.inline else "enqueued"
+                yield f"{kind}, {int(tally.lost)} lost, {tally.second_copies} second copies, {self._told(what)}"
+
+    def _told(self, what: StoredEmail | Promise | None) -> str:
+        if not isinstance(what, StoredEmail):
+            return f"no row: {what}"
+        email = self._office.get(what.id)
+        story = "; ".join(f"{entry.what} {dict(entry.detail)}" for entry in email.history)
+        return f"{email.on_doubt} {email.status}, {email.doubts} doubts, {email.last_error}: {story}"
+
+    def complaints(self) -> Counter[str]:
+        """What applications were told instead of an outcome, or said when they broke down."""
+        told = Counter(error for promise in read_diaries(self._office.diaries) for error in promise.raised)
+        return told + Counter(self._failed)
 
     def _keep_emails_coming(self) -> None:
         if time.monotonic() < self._look_again:
             return
         self._look_again = time.monotonic() + 0.1
-        if self._office.outbox.counts()["sent"] + AT_LEAST_WAITING > len(self._ids):
+        counts = self._office.outbox.counts()
+        if sum(counts[status] for status in ("pending", "queued", "sending", "retrying")) < AT_LEAST_WAITING:
             for wish in ("resend", "hold", "resend"):
                 self._ids += self._office.enqueue(self._dice.randint(5, 25), on_doubt=wish)
 
     def _staff(self) -> None:
         """Replace the dead."""
-        while len(self._doomed) < self._weather.workers:
+        for _ in range(self._weather.workers - len(self._doomed.keys() - self._applications)):
             manner, patience, environment = self._fate(DEATHS, PLACES)
             worker = self._office.start_worker(
                 lease=f"{LEASE:g}s",
@@ -102,6 +148,23 @@ class Round:
                 **environment,
             )
             self._doomed[worker] = manner, time.monotonic() + patience
+
+    def _staff_applications(self) -> None:
+        for _ in range(self._weather.applications - len(self._applications & self._doomed.keys())):
+            manner, patience, environment = self._fate(APPLICATION_DEATHS, APPLICATION_PLACES)
+            kind = self._dice.choice(MANNERS)
+            application = self._office.start_application(
+                kind,
+                lease=f"{LEASE:g}s",
+                options=f"connections={self._dice.choice([1, 2, 8])}",
+                journals=self._journals(),
+                POSTROOM_INLINE_LIMIT=f"{INLINE_LIMIT:.3f}s",
+                **environment,
+            )
+            self._applications.add(application)
+            if kind == "fork":
+                self._parents.add(application)
+            self._doomed[application] = manner, time.monotonic() + 2 * patience
 
     def _fate(self, deaths: Sequence[str], places: Sequence[str]) -> tuple[str, float, dict[str, str]]:
         """How the next one is to die, after how long at the latest, and what it has to know of it."""
@@ -123,7 +186,10 @@ class Round:
 
     def _victim(self) -> int:
         """Whom the server kills: somebody, for it cannot tell whose connection it is."""
-        worker = self._dice.choice(self._candidates())
+        candidates = self._candidates()
+        if not candidates:
+            raise ProcessLookupError("all are dead; an orphan is still talking")
+        worker = self._dice.choice(candidates)
         self._doomed[worker] = "moment", self._doomed[worker][1]
         return worker.pid
 
@@ -152,17 +218,36 @@ class Round:
             elif now > deadline:
                 if manner == "stop" and self._office.try_to_stop(worker):
                     self._stopped[worker] = now + LEASE * self._dice.uniform(1.1, 1.8)
+                elif manner == "close":
+                    self._doomed[worker] = "closed", now + TIME_TO_CLOSE
+                    worker.terminate()
                 else:
                     # It has not come to where it was to die, or it was to die at no place in particular.
+                    if manner == "closed":
+                        self._failed.append("did not stop")
                     self._doomed[worker] = "resumed" if manner == "resumed" else "random", deadline
                     worker.kill()
+
+    def _strike_children(self) -> None:
+        """Kill a forked child now and then; its parent lives on, and forks another."""
+        now, parents = time.monotonic(), list(self._parents & self._doomed.keys())
+        if now < self._next_orphan or not parents:
+            return
+        self._next_orphan = now + self._dice.uniform(0.0, 2 * CHILD_DIES_EVERY)
+        with suppress(psutil.NoSuchProcess):
+            children = psutil.Process(self._dice.choice(parents).pid).children()
+            if children:
+                self._dice.choice(children).kill()
+                self.kills["child"] += 1
 
     def _bury(self) -> None:
         for worker in [worker for worker in self._doomed if worker.poll() is not None]:
             manner, _deadline = self._doomed.pop(worker)
             self._stopped.pop(worker, None)
-            if worker.poll() == -signal.SIGKILL:
+            if worker.poll() == -signal.SIGKILL or (manner == "closed" and worker.poll() in STOPPED):
                 self.kills[manner] += 1
+            elif worker in self._applications:
+                self._failed.append(f"ended with {worker.poll()}: {worker.log.read_text()[-300:]}")
             else:
                 raise RuntimeError(f"a worker ended by itself with {worker.poll()}:\n{worker.log.read_text()[-4000:]}")
 
@@ -172,6 +257,7 @@ class Round:
             worker.kill()
         wait_until(lambda: all(worker.poll() is not None for worker in self._doomed))
         self._bury()
+        wait_until(self._office.applications_are_gone)
         self._office.server.clear_script()
         self._finish()
 

@@ -3,11 +3,13 @@
     python -m tests.work.storm --kills 1000
     python -m tests.work.storm --kills 300 --broker
 
-Rounds on SQLite and on PostgreSQL in turns, with one worker and with four. In each round workers die and are replaced
-while emails keep coming: at a named place of their own, at a moment of the conversation that the server chooses, at
-random, or stopped past their lease and then killed or let go on. In some rounds each worker keeps its journal where
-nobody else can read it, as on machines of their own. At the end of a round healthy workers finish what is left, and
-every Message-ID is counted at the server.
+Rounds on SQLite and on PostgreSQL in turns, with one worker and one application that sends inline, and with four and
+three. In each round they die and are replaced while emails keep coming: at a named place of their own, at a moment of
+the conversation that the server chooses, at random, or stopped past their lease and then killed or let go on. Callers
+stop waiting for their applications' sends, forked children are killed under their parents, and some applications are
+told to close in the middle of it. In some rounds each process keeps its journal where nobody else can read it, as on
+machines of their own. At the end of a round healthy workers finish what is left, and every copy is counted at the
+server.
 
 With `--broker` schedulers and senders die instead, and RabbitMQ between them: it is killed, emptied, cut off, its
 queues are purged, its messages copied and shuffled.
@@ -22,6 +24,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
 
 from rich.console import Console
@@ -39,6 +42,7 @@ from tests.work.office import Office
 from tests.work.rounds import Round, Weather
 
 KILLS_PER_ROUND = 24
+MOST_ACCUSATIONS = 10
 
 
 @contextmanager
@@ -59,11 +63,11 @@ def _migrated(url: str) -> str:
 
 def skies(*, broker: bool) -> list[Weather]:
     """Every kind of round."""
-    staffs = ((1, 1), (2, 3)) if broker else ((0, 1), (0, 4))
+    staffs = ((1, 1, 1), (2, 3, 2)) if broker else ((0, 1, 1), (0, 4, 3))
     return [
-        Weather(store=store, schedulers=schedulers, workers=workers, journals=journals)
+        Weather(store=store, schedulers=schedulers, workers=workers, applications=applications, journals=journals)
         for journals in ("shared", "apart")
-        for schedulers, workers in staffs
+        for schedulers, workers, applications in staffs
         for store in ("sqlite", "postgres")
     ]
 
@@ -104,9 +108,11 @@ def _one_round(
             one = Round(stack.enter_context(Office(url, server, folder, nursery)), weather, folder, dice)
         one.rage(KILLS_PER_ROUND)
         tally = one.tally()
-        console.print(f"{weather.store}, {weather.staff} at work, journals {weather.journals}: {tally}")
-        for line in one.accusations():
-            console.print(f"[red]{line}[/red]")
+        console.print(f"{weather.name}: {tally}")
+        for error, count in one.complaints().most_common(5):
+            console.print(f"{count} × an application: {error}", markup=False)
+        for line in islice(one.accusations(), MOST_ACCUSATIONS) if tally.violations else ():
+            console.print(line, style="red", markup=False)
     weather.kills += one.kills
     weather.tally += tally
     return one.kills.total()
@@ -118,38 +124,39 @@ def table(kinds: list[Weather], *, broker: bool) -> Table:
     for heading in (
         "store",
         "schedulers × senders" if broker else "workers",
+        "inline senders",
         "journals",
         "kills",
         "emails",
+        "sent inline",
         "sent",
         "held in doubt",
         "second copies",
     ):
         result.add_column(heading, justify="left" if heading in ("store", "journals") else "right")
-    for heading in ("lost", "unrecorded copies", "copies despite hold"):
+    for heading in ("lost", "unrecorded copies", "copies despite hold", "other faults"):
         result.add_column(heading, justify="right", style="bold")
     for sky in kinds:
         tally = sky.tally
-        figures = (tally.emails, tally.sent, tally.held, tally.second_copies, tally.lost, tally.unrecorded)
-        result.add_row(
-            sky.store,
-            sky.staff,
-            sky.journals,
-            str(sky.kills.total()),
-            *map(str, figures),
-            str(tally.despite_hold),
-        )
+        counted = (tally.emails, tally.inline, tally.sent, tally.held, tally.second_copies)
+        wrong = (tally.lost, tally.unrecorded, tally.despite_hold, tally.other_faults)
+        figures = map(str, (sky.kills.total(), *counted, *wrong))
+        result.add_row(sky.store, sky.staff, str(sky.applications), sky.journals, *figures)
     return result
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.work.storm", description="Kill workers, count copies.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.work.storm", description="Kill workers and applications, count copies."
+    )
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=None, help="to repeat the same choices (not the same timing)")
-    parser.add_argument("--broker", action="store_true", help="over RabbitMQ: kill schedulers, senders and the broker")
+    parser.add_argument(
+        "--broker", action="store_true", help="over RabbitMQ: kill schedulers, senders, applications and the broker"
+    )
     arguments = parser.parse_args()
     seed = random.SystemRandom().getrandbits(32) if arguments.seed is None else arguments.seed
-    console = Console(width=140)
+    console = Console(width=180)
     console.print(f"seed {seed}")
     kinds = storm(arguments.kills, seed, console, broker=arguments.broker)
     console.print(table(kinds, broker=arguments.broker))

@@ -42,6 +42,7 @@ def _awaiting(outbox: Outbox) -> AsyncOutbox:
     twin = AsyncOutbox(outbox.database_url, tables=outbox.settings.tables, clock=outbox.clock)
     twin.settings, twin.intake = outbox.settings, outbox.intake
     twin.database = cast("AsyncDatabase", InThreads(outbox.database))
+    twin._inline = outbox._inline
     return twin
 
 

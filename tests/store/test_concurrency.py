@@ -20,7 +20,7 @@ from postroom.errors import NotApplicable
 from postroom.store import acts, claims, dispatch
 from postroom.store.enqueue import enqueue
 from postroom.store.housekeeping import prune_batch, sweep
-from postroom.store.plan import Plan, Step, run
+from postroom.store.plan import Plan, Step, drive
 from postroom.vocabulary import Priority
 from tests.store.journey import (
     LEASE,
@@ -349,5 +349,5 @@ def test_a_settle_names_its_emails_in_the_order_of_their_ids(postgres_outbox: Ou
         asked.append([row["id"] for row in step.parameters["outcomes"].each])
         return [(json.dumps(asked[-1]),)]
 
-    run(plan, execute)
+    drive(plan, execute)
     assert asked == [sorted(each.id for each in held)]

@@ -24,7 +24,7 @@ from postroom.store.contents import read_letter
 from postroom.store.contract import Claim, Settlement
 from postroom.store.dialect import Dialect
 from postroom.store.enqueue import enqueue
-from postroom.store.plan import Plan, Rows, Statement, Step, run
+from postroom.store.plan import Plan, Rows, Statement, Step, drive
 from postroom.store.queries import ParameterStyle
 from postroom.vocabulary import LeaseToken, Priority
 from tests.servers.postgres import PostgresServer
@@ -247,7 +247,7 @@ def _explain_on_postgres(house: House, plan: Plan[Any], *, generic: bool) -> lis
             connection.execute("DEALLOCATE asked")
             return rows
 
-        run(plan, execute)
+        drive(plan, execute)
         connection.rollback()
     return found
 
@@ -292,7 +292,7 @@ def _explain_on_sqlite(house: House, plan: Plan[Any], *, analysed: bool) -> list
                 found.append(Explained(query=step.name, problems=problems, work=work, plan="\n".join([sql, *lines])))
             return rows
 
-        run(plan, execute)
+        drive(plan, execute)
     return found
 
 

@@ -21,7 +21,7 @@ from postroom.operate.ways_out import pause_transport, resume_transport
 from postroom.outbox import AsyncOutbox
 from postroom.store import acts
 from postroom.store.contents import read_letter
-from postroom.store.plan import Plan, afollow
+from postroom.store.plan import Plan, adrive
 from postroom.vocabulary import EmailId
 from postroom.work.breaker import Breaker
 
@@ -80,7 +80,7 @@ class Operations:
         else:
             ids = [id for id in map(email_id, chosen) if id is not None]
             course = act_on_these(act, ids, by=by, dry_run=dry_run, workspaces=workspaces)
-        return await afollow(course, self._database.run)
+        return await adrive(course, self._database.run)
 
     async def act_on_one(self, act: str, id: str, *, by: str, workspaces: Workspaces = None) -> None:
         """The same for one email; `EmailNotFound` or `NotApplicable` says why not."""

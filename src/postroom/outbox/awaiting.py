@@ -37,7 +37,7 @@ from postroom.store.enqueue import enqueue, enqueue_each
 from postroom.store.housekeeping import Pruned
 from postroom.store.migrate import Migration, migrate
 from postroom.store.open import open_async_database, open_database
-from postroom.store.plan import Course, Plan, afollow
+from postroom.store.plan import Course, Plan, adrive
 from postroom.vocabulary import EmailId, Status
 
 T = TypeVar("T")
@@ -223,7 +223,7 @@ class AsyncOutbox(OutboxBase):
         )
 
     async def _follow(self, course: Course[T]) -> T:
-        return await afollow(course, self.database.run)
+        return await adrive(course, self.database.run)
 
     async def _do(self, plan: Plan[T]) -> T:
         return await self.database.run(plan)

@@ -37,7 +37,7 @@ from postroom.store.housekeeping import Pruned
 from postroom.store.migrate import Migration, migrate
 from postroom.store.open import open_database
 from postroom.store.order import Order
-from postroom.store.plan import Course, Plan, follow
+from postroom.store.plan import Course, Plan, drive
 from postroom.vocabulary import EmailId, Status
 
 T = TypeVar("T")
@@ -226,7 +226,7 @@ class Outbox(OutboxBase):
         return self._ask(questions.list_emails(wanted or make_filter(**filters), limit=limit, before=cursor(before)))
 
     def _follow(self, course: Course[T]) -> T:
-        return follow(course, self.database.run)
+        return drive(course, self.database.run)
 
     def _do(self, plan: Plan[T]) -> T:
         return self.database.run(plan)

@@ -15,6 +15,7 @@ from postroom.compose import DEFAULT_LIMITS, Frozen, Limits
 from postroom.errors import EmailNotFound, NotApplicable
 from postroom.store.contents import read_letter
 from postroom.store.contract import Filter, Page
+from postroom.store.fields import GIVEN_CONTENT, columns
 from postroom.store.housekeeping import left
 from postroom.store.order import terms
 from postroom.store.plan import Course, Plan, ask
@@ -108,12 +109,7 @@ def _add_version(id: EmailId, version: int, frozen: Frozen) -> Plan[None]:
         content={
             "email_id": id,
             "version": version,
-            "subject": frozen.subject,
-            "message_id": frozen.message_id,
-            "envelope": frozen.envelope,
-            "text": frozen.text,
-            "html": frozen.html,
-            "size": frozen.size,
+            **{name: getattr(frozen, name) for name in columns(GIVEN_CONTENT)},
             "terms": terms(frozen, kind="", workspace=""),
         },
     )

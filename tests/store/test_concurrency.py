@@ -17,6 +17,7 @@ import pytest
 
 from postroom import Attachment, Outbox, Status
 from postroom.errors import NotApplicable
+from postroom.outbox.submission import Submission
 from postroom.store import acts, claims, dispatch
 from postroom.store.enqueue import enqueue
 from postroom.store.housekeeping import prune_batch, sweep
@@ -215,7 +216,7 @@ def test_a_sweep_looks_again_once_it_has_the_lock(postgres_outbox: Outbox, clock
     logo = Attachment("logo.png", b"logo")
     settle_one(postgres_outbox, logo)
     reached, proceed = Event(), Event()
-    order = postgres_outbox.intake.order(email(attachments=[logo]))
+    order = postgres_outbox.rules.order(Submission(email(attachments=[logo])))
     entering = paused_after(enqueue([order]), "hold_attachments", reached, proceed)
     with elsewhere(lambda: postgres_outbox.database.run(entering)) as receipt:
         assert reached.wait(30)

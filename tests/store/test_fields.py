@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from postroom import Email, Outbox
+from postroom.outbox.submission import Submission
 from postroom.store import claims
 from postroom.store.contract import Claim, Claimed, StoredEmail
 from postroom.store.enqueue import enqueue, enqueue_each
@@ -113,7 +114,7 @@ UNUSUAL = {
 
 def unusual(outbox: Outbox, clock: Clock, **more: Any) -> Order:
     email = Email(to="ada@example.org", subject="Unusual", text="plain", html="<p>rich</p>")
-    plain = outbox.intake.order(email, now=clock.now)
+    plain = outbox.rules.order(Submission(email), now=clock.now)
     return dataclasses.replace(plain, **UNUSUAL, expires_at=clock.now + timedelta(days=3), **more)
 
 

@@ -19,6 +19,8 @@ import psycopg
 import pytest
 
 from postroom import Filter, Outbox, Status
+from postroom.compose import DEFAULT_LIMITS
+from postroom.outbox.submission import Submission
 from postroom.store import acts, claims, dispatch, housekeeping, overview, questions
 from postroom.store.contents import read_letter
 from postroom.store.contract import Claim, Settlement
@@ -36,11 +38,11 @@ LONG_AGO = datetime.now(UTC) - timedelta(days=30)
 
 
 def _orders(house: House) -> list[Any]:
-    intake = house.outbox.intake
+    rules = house.outbox.rules
     return [
-        intake.order(email(), key="past-100000"),
-        intake.order(email(), key="new"),
-        intake.order(email(tags=["a"]), kind="k", workspace="w"),
+        rules.order(Submission(email(), "past-100000")),
+        rules.order(Submission(email(), "new")),
+        rules.order(Submission.of(email(tags=["a"]), kind="k", workspace="w")),
     ]
 
 
@@ -76,7 +78,9 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "retry": lambda house: acts.retry(house.ids[Status.DEAD], actor="me"),
     "dismiss": lambda house: acts.dismiss(house.ids[Status.DEAD], actor="me"),
     "cancel": lambda house: acts.cancel(house.ids[Status.PENDING], actor="me"),
-    "replay": lambda house: acts.replay(house.ids[Status.DEAD][0], {"to": "right@example.org"}, actor="me"),
+    "replay": lambda house: acts.replay(
+        house.ids[Status.DEAD][0], {"to": "right@example.org"}, actor="me", limits=DEFAULT_LIMITS
+    ),
     "get": lambda house: questions.get(house.ids[Status.DEAD][0]),
     "letter": lambda house: read_letter(house.ids[Status.DEAD][0], 1),
     "counts": lambda house: questions.counts(),

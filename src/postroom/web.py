@@ -40,7 +40,7 @@ def admin(outbox: AsyncOutbox | Outbox, *, dev: bool = False) -> FastAPI:
 def _awaiting(outbox: Outbox) -> AsyncOutbox:
     """The same outbox for an event loop."""
     twin = AsyncOutbox(outbox.database_url, tables=outbox.settings.tables, clock=outbox.clock)
-    twin.settings, twin.intake = outbox.settings, outbox.intake
+    twin.settings, twin.rules = outbox.settings, outbox.rules
     twin.database = cast("AsyncDatabase", InThreads(outbox.database))
     twin._inline = outbox._inline
     return twin

@@ -54,7 +54,7 @@ async def test_an_app_goes_by_the_settings_of_its_outbox(sqlite_url: str) -> Non
         app = admin(outbox, dev=True)
 
         assert app.state.desk.outbox.settings is outbox.settings
-        assert app.state.desk.outbox.intake is outbox.intake
+        assert app.state.desk.outbox.rules is outbox.rules
 
 
 @pytest.mark.parametrize("path", ["/admin", "/api/admin/dashboard"])

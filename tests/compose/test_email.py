@@ -235,37 +235,43 @@ def test_the_limits_are_those_of_the_design() -> None:
 def test_one_recipient_too_many_is_refused() -> None:
     recipients = [f"r{number}@example.org" for number in range(1001)]
 
-    assert len(Email(to=recipients[:600], bcc=recipients[600:1000]).to) == 600
-    assert "1,001 recipients" in _refusal(to=recipients[:600], cc=recipients[600:800], bcc=recipients[800:]).problem
+    assert len(Email(to=recipients[:600], bcc=recipients[600:1000], limits=Limits()).to) == 600
+    refusal = _refusal(to=recipients[:600], cc=recipients[600:800], bcc=recipients[800:], limits=Limits())
+    assert "1,001 recipients" in refusal.problem
+
+
+def test_an_email_by_itself_is_bound_by_no_limit() -> None:
+    """It does not know yet what the outbox allows that it will be given to."""
+    assert len(Email(to=[f"r{number}@example.org" for number in range(1001)]).to) == 1001
 
 
 def test_one_header_too_many_is_refused() -> None:
     headers = {f"X-{number}": "x" for number in range(101)}
 
-    assert _refusal(headers=headers).field == "headers"
-    assert len(Email(to=ADA, headers=dict(list(headers.items())[:100])).headers) == 100
+    assert _refusal(headers=headers, limits=Limits()).field == "headers"
+    assert len(Email(to=ADA, headers=dict(list(headers.items())[:100]), limits=Limits()).headers) == 100
 
 
 def test_an_email_over_25_megabytes_as_sent_is_refused() -> None:
     """Attachments grow by more than a third in base64, and it is that size which servers refuse."""
     fits, too_large = Attachment("a", b"x" * 18_000_000), Attachment("a", b"x" * 18_300_000)
 
-    assert len(composed(Email(to=ADA, attachments=fits)).as_bytes()) <= 25_000_000
-    assert "about 25,0" in _refusal(attachments=too_large).problem
+    assert len(composed(Email(to=ADA, attachments=fits, limits=Limits())).as_bytes()) <= 25_000_000
+    assert "about 25,0" in _refusal(attachments=too_large, limits=Limits()).problem
     assert len(composed(Email(to=ADA, attachments=too_large, limits=Limits(bytes=26_000_000))).as_bytes()) > 25_000_000
 
 
 @pytest.mark.parametrize("field", ["text", "html"])
 def test_a_body_over_the_size_is_refused_under_its_name(field: str) -> None:
-    assert _refusal(**{field: "x" * 25_000_001}).field == field
+    assert _refusal(**{field: "x" * 25_000_001}, limits=Limits()).field == field
 
 
 def test_configured_limits_are_checked_by_themselves() -> None:
     email = Email(to=[ADA, "bob@example.org"])
 
-    Limits(recipients=2).check(email)
+    Limits(recipients=2).check(email, size=email.size)
     with pytest.raises(InvalidEmail, match="at most 1 each"):
-        Limits(recipients=1).check(email)
+        Limits(recipients=1).check(email, size=email.size)
 
 
 def test_an_email_carries_its_invite() -> None:

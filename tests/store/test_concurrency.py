@@ -17,10 +17,11 @@ import pytest
 
 from postroom import Attachment, Outbox, Status
 from postroom.errors import NotApplicable
+from postroom.outbox.submission import Submission
 from postroom.store import acts, claims, dispatch
 from postroom.store.enqueue import enqueue
 from postroom.store.housekeeping import prune_batch, sweep
-from postroom.store.plan import Plan, Step, run
+from postroom.store.plan import Plan, Step, drive
 from postroom.vocabulary import Priority
 from tests.store.journey import (
     LEASE,
@@ -215,7 +216,7 @@ def test_a_sweep_looks_again_once_it_has_the_lock(postgres_outbox: Outbox, clock
     logo = Attachment("logo.png", b"logo")
     settle_one(postgres_outbox, logo)
     reached, proceed = Event(), Event()
-    order = postgres_outbox.intake.order(email(attachments=[logo]))
+    order = postgres_outbox.rules.order(Submission(email(attachments=[logo])))
     entering = paused_after(enqueue([order]), "hold_attachments", reached, proceed)
     with elsewhere(lambda: postgres_outbox.database.run(entering)) as receipt:
         assert reached.wait(30)
@@ -349,5 +350,5 @@ def test_a_settle_names_its_emails_in_the_order_of_their_ids(postgres_outbox: Ou
         asked.append([row["id"] for row in step.parameters["outcomes"].each])
         return [(json.dumps(asked[-1]),)]
 
-    run(plan, execute)
+    drive(plan, execute)
     assert asked == [sorted(each.id for each in held)]

@@ -12,7 +12,7 @@ import pytest
 
 from postroom import Attachment, Email
 from postroom.errors import ConfigurationError, SchemaError
-from postroom.outbox.submission import Intake
+from postroom.outbox.submission import HouseRules, Submission
 from postroom.store.connections import recognise
 from postroom.store.dialect import Dialect, postgres_dialect, sqlite_dialect
 from postroom.store.enqueue import enqueue, enqueue_each
@@ -264,7 +264,7 @@ def test_in_autocommit_a_commit_that_fails_leaves_no_transaction_open(sqlite_url
     """Without WAL a reader keeps SQLite from committing; the caller, who never began anything, must not stay inside."""
     database, path = Database(sqlite_url, name="sqlite"), sqlite_url.removeprefix("sqlite:///")
     database.ask("PRAGMA journal_mode = DELETE")
-    order = Intake().order(Email(to="ada@example.org", subject="Hi", text="Hello"))
+    order = HouseRules().order(Submission(Email(to="ada@example.org", subject="Hi", text="Hello")))
     with closing(database), closing(sqlite3.connect(path, isolation_level=None, timeout=0)) as connection:
         database.ask("BEGIN")
         database.ask("SELECT * FROM orders")

@@ -20,7 +20,9 @@ from hypothesis.stateful import (
 )
 
 from postroom import DeadReason, EmailId, Outbox, Status
+from postroom.compose import DEFAULT_LIMITS
 from postroom.errors import EmailNotFound, NotApplicable
+from postroom.outbox.submission import Submission
 from postroom.store import acts, claims, dispatch, housekeeping
 from postroom.store.contract import Claim, Claimed, Settlement
 from postroom.store.dispatch import Named
@@ -66,9 +68,8 @@ class Histories(RuleBasedStateMachine):
     )
     def enqueue_one(self, key: str | None, workspace: str, wait: int, lane: str) -> EmailId:
         not_before = self.clock.now + timedelta(seconds=wait) if wait else None
-        order = self.outboxes[0].intake.order(
-            email(), key=key, workspace=workspace, not_before=not_before, priority=lane, now=self.clock.now
-        )
+        submission = Submission.of(email(), key=key, workspace=workspace, not_before=not_before, priority=lane)
+        order = self.outboxes[0].rules.order(submission, now=self.clock.now)
         [receipt] = self.on_both(lambda: enqueue([order]))
 
         assert receipt.id == self.model.enqueue(order, self.clock.now)
@@ -77,7 +78,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(target=ids, keys=st.lists(KEYS, min_size=1, max_size=4))
     def enqueue_many(self, keys: list[str | None]) -> Any:
-        orders = [self.outboxes[0].intake.order(email(), key=key, now=self.clock.now) for key in keys]
+        orders = [self.outboxes[0].rules.order(Submission(email(), key), now=self.clock.now) for key in keys]
         expected = [self.model.enqueue(order, self.clock.now) for order in orders]
         [added, again] = [
             outbox.database.run(enqueue_each(orders, copies=outbox.database.copies)) for outbox in self.outboxes
@@ -175,7 +176,9 @@ class Histories(RuleBasedStateMachine):
     @rule(id=ids, corrected=st.booleans())
     def replay(self, id: EmailId, corrected: bool) -> None:
         corrections = {"to": "right@example.org"} if corrected else {}
-        self.try_act("replay", id, lambda: acts.replay(id, corrections, actor=None), corrected=corrected)
+        self.try_act(
+            "replay", id, lambda: acts.replay(id, corrections, actor=None, limits=DEFAULT_LIMITS), corrected=corrected
+        )
 
     @rule(
         statuses=st.sampled_from([[Status.SENT, Status.CANCELLED], [Status.DEAD]]), minutes=st.sampled_from([0, 5, 60])

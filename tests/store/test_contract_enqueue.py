@@ -12,6 +12,7 @@ import pytest
 
 from postroom import Attachment, Email, OnDoubt, Outbox, Priority, RetryPolicy, Status
 from postroom.errors import ConfigurationError, InvalidEmail
+from postroom.outbox.submission import Submission
 from postroom.store.enqueue import enqueue_each
 from postroom.store.ids import made_at
 from tests.store.journey import Clock, bring_to, claim, email, sent, settle
@@ -280,7 +281,7 @@ def test_copied_emails_are_stored_like_the_others(outbox: Outbox, clock: Clock) 
         email(to=["a@b.example", "Ö <c@d.example>"], html="<p>x"),
     ]
     for copies in (outbox.database.copies, False):
-        orders = [outbox.intake.order(each, **wishes) for each in emails]
+        orders = [outbox.rules.order(Submission.of(each, **wishes)) for each in emails]
         assert outbox.database.run(enqueue_each(orders, copies=copies)) == 2
 
     stored = outbox.list().emails

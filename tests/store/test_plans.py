@@ -19,12 +19,14 @@ import psycopg
 import pytest
 
 from postroom import Filter, Outbox, Status
+from postroom.compose import DEFAULT_LIMITS
+from postroom.outbox.submission import Submission
 from postroom.store import acts, claims, dispatch, housekeeping, overview, questions
 from postroom.store.contents import read_letter
 from postroom.store.contract import Claim, Settlement
 from postroom.store.dialect import Dialect
 from postroom.store.enqueue import enqueue
-from postroom.store.plan import Plan, Rows, Statement, Step, run
+from postroom.store.plan import Plan, Rows, Statement, Step, drive
 from postroom.store.queries import ParameterStyle
 from postroom.vocabulary import LeaseToken, Priority
 from tests.servers.postgres import PostgresServer
@@ -36,11 +38,11 @@ LONG_AGO = datetime.now(UTC) - timedelta(days=30)
 
 
 def _orders(house: House) -> list[Any]:
-    intake = house.outbox.intake
+    rules = house.outbox.rules
     return [
-        intake.order(email(), key="past-100000"),
-        intake.order(email(), key="new"),
-        intake.order(email(tags=["a"]), kind="k", workspace="w"),
+        rules.order(Submission(email(), "past-100000")),
+        rules.order(Submission(email(), "new")),
+        rules.order(Submission.of(email(tags=["a"]), kind="k", workspace="w")),
     ]
 
 
@@ -78,7 +80,9 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "retry": lambda house: acts.retry(house.ids[Status.DEAD], actor="me"),
     "dismiss": lambda house: acts.dismiss(house.ids[Status.DEAD], actor="me"),
     "cancel": lambda house: acts.cancel(house.ids[Status.PENDING], actor="me"),
-    "replay": lambda house: acts.replay(house.ids[Status.DEAD][0], {"to": "right@example.org"}, actor="me"),
+    "replay": lambda house: acts.replay(
+        house.ids[Status.DEAD][0], {"to": "right@example.org"}, actor="me", limits=DEFAULT_LIMITS
+    ),
     "get": lambda house: questions.get(house.ids[Status.DEAD][0]),
     "letter": lambda house: read_letter(house.ids[Status.DEAD][0], 1),
     "counts": lambda house: questions.counts(),
@@ -249,7 +253,7 @@ def _explain_on_postgres(house: House, plan: Plan[Any], *, generic: bool) -> lis
             connection.execute("DEALLOCATE asked")
             return rows
 
-        run(plan, execute)
+        drive(plan, execute)
         connection.rollback()
     return found
 
@@ -294,7 +298,7 @@ def _explain_on_sqlite(house: House, plan: Plan[Any], *, analysed: bool) -> list
                 found.append(Explained(query=step.name, problems=problems, work=work, plan="\n".join([sql, *lines])))
             return rows
 
-        run(plan, execute)
+        drive(plan, execute)
     return found
 
 

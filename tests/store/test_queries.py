@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 import postroom
+from postroom.store.fields import fragments
 from postroom.store.queries import ParameterStyle, Queries
 
-SQLITE = Queries("postroom.store.sqlite", "postroom_")
-POSTGRES = Queries("postroom.store.postgres", "postroom.")
+SQLITE = Queries("postroom.store.sqlite", "postroom_", fragments("sqlite"))
+POSTGRES = Queries("postroom.store.postgres", "postroom.", fragments("postgres"))
 CODE = "\n".join(file.read_text("utf-8") for file in sorted(Path(postroom.__file__).parent.rglob("*.py")))
 
 
@@ -71,7 +72,7 @@ def test_casts_are_not_taken_for_parameters() -> None:
 
 @pytest.mark.parametrize(("package", "tables"), [("sqlite", "postroom_"), ("postgres", "postroom.")])
 def test_every_table_can_live_elsewhere(package: str, tables: str) -> None:
-    elsewhere = Queries(f"postroom.store.{package}", tables.replace("postroom", "mail"))
+    elsewhere = Queries(f"postroom.store.{package}", tables.replace("postroom", "mail"), fragments(package))
 
     for name in elsewhere.names():
         assert tables not in str(elsewhere.spell(name, ParameterStyle.NAMED))

@@ -18,6 +18,7 @@ from postroom.accounts.steps import Entered, Half, Post, Refused, WrongCode, ano
 from postroom.accounts.tokens import find_token
 from postroom.accounts.values import AuditPage, Session, Stage, Token
 from postroom.outbox import AsyncOutbox
+from postroom.outbox.submission import Submission
 from postroom.store.plan import Plan
 
 T = TypeVar("T")
@@ -108,12 +109,14 @@ class DoorKeeper:
         now = self._now()
         return Post(
             code=code,
-            order=self._outbox.intake.order(
-                letter.email(),
-                priority="urgent",
-                sensitive=True,
-                expires_at=now + rules.CODE_LIFE,
-                kind=CODE_KIND,
+            order=self._outbox.rules.order(
+                Submission.of(
+                    letter.email(),
+                    priority="urgent",
+                    sensitive=True,
+                    expires_at=now + rules.CODE_LIFE,
+                    kind=CODE_KIND,
+                ),
                 now=now,
             ),
         )

@@ -11,6 +11,7 @@ from starlette.convertors import Convertor, register_url_convertor
 
 from postroom.accounts.values import Person, Role
 from postroom.admin.auditing import auditor
+from postroom.admin.described import limited
 from postroom.admin.errors import ApiError
 from postroom.admin.requests import (
     ActOnFound,
@@ -72,7 +73,7 @@ router = APIRouter(prefix="/api", responses=_may_answer())
 
 Viewer = Annotated[Person, Depends(needs(Role.VIEWER))]
 Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
-Key = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[\x20-\x7e]+$")]
+Key = Annotated[str, StringConstraints(min_length=1, pattern=r"^[\x20-\x7e]+$"), limited("key")]
 
 
 def _desk(request: Request) -> Operations:
@@ -206,7 +207,7 @@ async def enqueue(
             message="the email's workspace is not one of yours",
             remedy="name one of your workspaces in `workspace`",
         )
-    receipt = await outbox.enqueue(email.as_email(), key=idempotency_key, **email.wishes())
+    receipt = await outbox.submit(email.submission(idempotency_key))
     if receipt.duplicate:
         response.status_code = 200
     return ReceiptShape.of(receipt)

@@ -13,6 +13,7 @@ from fastapi.staticfiles import StaticFiles
 from postroom import __version__
 from postroom.accounts.values import Role
 from postroom.admin import api, errors, health, security
+from postroom.admin.described import within
 from postroom.operate import Operations
 from postroom.outbox import AsyncOutbox
 
@@ -37,6 +38,7 @@ def build(outbox: AsyncOutbox, *, dev: bool = False) -> FastAPI:
         openapi_url=None,
         separate_input_output_schemas=False,
     )
+    app.openapi = lambda: within(outbox.rules.limits, FastAPI.openapi(app))  # type: ignore[method-assign]
     app.state.desk = Operations(outbox)
     errors.install(app)
     security.install(app, outbox, outbox.settings, dev=dev)

@@ -5,8 +5,18 @@ from __future__ import annotations
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from postroom.compose import Limits
+
 AT_THE_DOOR = 64 * 1024
 """Bytes of a name, a password, a code."""
+
+AT_LEAST = 1024 * 1024
+"""Bytes that may always be sent: an outbox for small emails tells in its own words that one is too large."""
+
+
+def largest_body(limits: Limits) -> int:
+    """Room for an email as large as the outbox takes, written as JSON."""
+    return max(limits.bytes * 3 // 2, AT_LEAST)
 
 
 class BodyLimit:

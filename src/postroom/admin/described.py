@@ -11,13 +11,35 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 
+from postroom.compose import Limits
 from postroom.compose.email import LONGEST_TAG
 from postroom.compose.safety import LONGEST_VALUE
 from postroom.outbox.submission import LONGEST_NAME
 
+_LIMIT = "x-postroom-limit"
+_MOST = {"array": "maxItems", "object": "maxProperties", "string": "maxLength"}
+
 
 def _format(name: str, example: str) -> Any:
     return Field(json_schema_extra={"format": name, "examples": [example]})
+
+
+def limited(name: str) -> Any:
+    """Bounded by one of the outbox's `Limits`: the outbox refuses what is over it, as it does for everybody."""
+    return Field(json_schema_extra={_LIMIT: name})
+
+
+def within(limits: Limits, described: Any) -> Any:
+    """A description with the limits of its outbox where they apply."""
+    if isinstance(described, dict):
+        if name := described.pop(_LIMIT, None):
+            described[_MOST[described["type"]]] = getattr(limits, name)
+        for each in described.values():
+            within(limits, each)
+    elif isinstance(described, list):
+        for each in described:
+            within(limits, each)
+    return described
 
 
 MailAddress: TypeAlias = Annotated[str, _format("email-address", "Ada Lovelace <ada@example.org>")]
@@ -75,8 +97,8 @@ FileContent: TypeAlias = Annotated[
 PolicyName: TypeAlias = Annotated[str, _format("retry-policy", "patient")]
 """`quick`, `standard`, `patient`, `outreach`, or one that the outbox was given."""
 
-Addresses: TypeAlias = Annotated[list[MailAddress], Field(max_length=1_000)] | MailAddress
-SomeAddresses: TypeAlias = Annotated[list[MailAddress], Field(min_length=1, max_length=1_000)] | MailAddress
+Addresses: TypeAlias = Annotated[list[MailAddress], limited("recipients")] | MailAddress
+SomeAddresses: TypeAlias = Annotated[list[MailAddress], Field(min_length=1), limited("recipients")] | MailAddress
 
 
 def somebody_gets_it(schema: dict[str, Any]) -> None:

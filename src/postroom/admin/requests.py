@@ -34,11 +34,12 @@ from postroom.admin.described import (
     PolicyName,
     SomeAddresses,
     Tag,
+    limited,
     somebody_gets_it,
 )
 from postroom.compose import Attachment, Email
 from postroom.operate.values import Search, Workspaces
-from postroom.outbox.submission import Wishes
+from postroom.outbox.submission import Submission, Wishes
 from postroom.vocabulary import OnDoubt, Status
 
 _LONGEST = 200
@@ -195,7 +196,7 @@ class EnqueueRequest(Request):
     subject: HeaderText = ""
     text: BodyText | None = None
     html: BodyText | None = None
-    headers: Annotated[dict[HeaderName, HeaderText], Field(max_length=100)] = {}
+    headers: Annotated[dict[HeaderName, HeaderText], limited("headers")] = {}
     tags: list[Tag] = []
     attachments: list[AttachmentRequest] = []
     kind: Label = ""
@@ -207,8 +208,11 @@ class EnqueueRequest(Request):
     sensitive: StrictBool = False
     on_doubt: OnDoubt = OnDoubt.RESEND
 
-    def as_email(self) -> Email:
-        """The email, checked as every email is."""
+    def submission(self, key: str | None) -> Submission:
+        """The email with all this, under the key of the request."""
+        return Submission(self._email(), key, self._wishes())
+
+    def _email(self) -> Email:
         return Email(
             to=self.to,
             cc=self.cc,
@@ -225,8 +229,7 @@ class EnqueueRequest(Request):
             ],
         )
 
-    def wishes(self) -> Wishes:
-        """What is asked for beside the content."""
+    def _wishes(self) -> Wishes:
         return Wishes(
             policy=self.policy,
             priority=self.priority,

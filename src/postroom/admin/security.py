@@ -20,7 +20,7 @@ from starlette.responses import RedirectResponse, Response
 from postroom.accounts.chance import same
 from postroom.accounts.door import DoorKeeper
 from postroom.accounts.values import Person, Role
-from postroom.admin.bodies import BodyLimit
+from postroom.admin.bodies import BodyLimit, largest_body
 from postroom.admin.errors import ApiError
 from postroom.admin.headers import SecurityHeaders, content_policy
 from postroom.admin.limits import Limiter
@@ -53,7 +53,7 @@ def install(app: FastAPI, outbox: AsyncOutbox, settings: Any = None, *, dev: boo
     app.state.forgeries = Limiter(a_minute=60, at_once=30)
     app.add_exception_handler(SignInNeeded, _to_sign_in)
     # Base64 makes attachments a third longer, and there is JSON around them.
-    app.add_middleware(BodyLimit, most=outbox.settings.max_bytes * 3 // 2)
+    app.add_middleware(BodyLimit, most=largest_body(outbox.rules.limits))
     inner = app.build_middleware_stack
     # Around everything, so that the answer to a bug carries the headers, too.
     app.build_middleware_stack = lambda: SecurityHeaders(inner())  # type: ignore[method-assign]

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -15,8 +15,9 @@ from postroom.cli.choice import Json
 from postroom.cli.moments import coming_moment
 from postroom.cli.screen import print_json, somebody_is_there, standard_output
 from postroom.cli.target import Target
-from postroom.compose import Attachment, Email, Limits
+from postroom.compose import Attachment, Email
 from postroom.errors import ConfigurationError, InvalidEmail
+from postroom.outbox.submission import Submission, Wishes
 from postroom.store.contract import Receipt
 from postroom.vocabulary import OnDoubt
 
@@ -41,7 +42,7 @@ class EmailOptions:
     header: Annotated[list[str] | None, typer.Option(help="A header of your own.", metavar="'NAME: VALUE'")] = None
     tag: Annotated[list[str] | None, typer.Option(help="A word to find it by.")] = None
 
-    def compose(self, limits: Limits) -> Email:
+    def compose(self) -> Email:
         """The email, checked."""
         text, html = read_body("text", self.text, self.text_file), read_body("html", self.html, self.html_file)
         if text is None and html is None:
@@ -58,7 +59,6 @@ class EmailOptions:
             attachments=[_attachment(path) for path in self.attach or ()],
             headers=[_header(header) for header in self.header or ()],
             tags=self.tag or (),
-            limits=limits,
         )
 
 
@@ -80,20 +80,20 @@ class WishOptions:
         OnDoubt.RESEND
     )
 
-    def as_wishes(self) -> dict[str, Any]:
-        """The arguments of `enqueue`, with times worked out."""
+    def submission(self, email: Email) -> Submission:
+        """The email with all this, times worked out."""
         now = datetime.now(UTC)
-        return {
-            "key": self.key,
-            "priority": self.priority,
-            "policy": self.policy,
-            "not_before": coming_moment("--not-before", self.not_before, now=now),
-            "expires_at": coming_moment("--expires-at", self.expires_at, now=now),
-            "kind": self.kind,
-            "workspace": self.workspace,
-            "sensitive": self.sensitive,
-            "on_doubt": self.on_doubt,
-        }
+        wishes = Wishes(
+            priority=self.priority,
+            policy=self.policy,
+            not_before=coming_moment("--not-before", self.not_before, now=now),
+            expires_at=coming_moment("--expires-at", self.expires_at, now=now),
+            kind=self.kind,
+            workspace=self.workspace,
+            sensitive=self.sensitive,
+            on_doubt=self.on_doubt,
+        )
+        return Submission(email, self.key, wishes)
 
 
 def send(
@@ -105,7 +105,7 @@ def send(
 ) -> None:
     """Put one email into the outbox, from where a worker sends it."""
     with target.outbox() as outbox:
-        receipt = outbox.enqueue(letter.compose(outbox.intake.limits), **wishes.as_wishes())
+        receipt = outbox.submit(wishes.submission(letter.compose()))
     if json:
         print_json({"id": receipt.id, "duplicate": receipt.duplicate, "content_differs": receipt.content_differs})
     else:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from postroom.compose.address import Address, AddressesLike, parse_addresses
 from postroom.compose.attachment import Attachment
 from postroom.compose.invite import Invite
-from postroom.compose.limits import DEFAULT_LIMITS, Limits
+from postroom.compose.limits import Limits
 from postroom.compose.plaintext import text_from_html
 from postroom.compose.safety import check_body, check_header, check_is_text, check_value
 from postroom.compose.size import estimated_size
@@ -25,7 +25,8 @@ class Email:
     """One email to one or many recipients. Making it checks it: an `Email` that exists can be stored and sent.
 
     Addresses may be given as `"ada@example.org"`, `"Ada <ada@example.org>"`, an `Address` or a `(name, address)` pair,
-    one or a list of them. `limits` is for applications that have raised the defaults; it is not kept.
+    one or a list of them. How large it may be is for the outbox to say, when it is enqueued; with `limits`, an email
+    that is over them is refused at once.
     """
 
     to: tuple[Address, ...]
@@ -62,7 +63,7 @@ class Email:
         invite: Invite | None = None,
         headers: HeadersLike = (),
         tags: str | Iterable[str] = (),
-        limits: Limits = DEFAULT_LIMITS,
+        limits: Limits | None = None,
     ) -> None:
         keep = object.__setattr__
         keep(self, "to", parse_addresses("to", to))
@@ -80,7 +81,8 @@ class Email:
         keep(self, "tags", _checked_tags(tags) if tags else ())
         if not (self.to or self.cc or self.bcc):
             raise InvalidEmail("to", "the email has no recipient", "give at least one address in to, cc or bcc")
-        limits.check(self)
+        if limits is not None:
+            limits.check(self, size=self.size)
 
     @property
     def size(self) -> int:

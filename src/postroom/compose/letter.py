@@ -23,7 +23,7 @@ from postroom.compose.frozen import (
     write_envelope,
 )
 from postroom.compose.invite import with_attendees
-from postroom.compose.limits import DEFAULT_LIMITS, Limits
+from postroom.compose.limits import Limits
 from postroom.compose.mime import write_message
 from postroom.compose.size import estimated_size
 from postroom.compose.transfer import base64_size
@@ -90,6 +90,12 @@ class Letter:
             tags=self.tags,
         )
 
+    def freeze_within(self, limits: Limits) -> Frozen:
+        """The same for an outbox with these limits; what is over them is refused."""
+        frozen = self.freeze()
+        limits.check(self, size=frozen.size)
+        return frozen
+
     @classmethod
     def thaw(
         cls,
@@ -136,7 +142,6 @@ class Letter:
         subject: str | None = None,
         text: str | None = None,
         html: str | None = None,
-        limits: Limits = DEFAULT_LIMITS,
     ) -> Letter:
         """The letter with what is given in place of what it had, checked as an `Email` is; the rest stays.
 
@@ -153,7 +158,6 @@ class Letter:
             html=self.html if html is None else html,
             attachments=self.attachments,
             headers=self.headers,
-            limits=limits,
         )
         return replace(
             self,

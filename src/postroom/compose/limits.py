@@ -1,20 +1,31 @@
-"""How large an email may be. All of them are settings."""
+"""How large an email may be. All of them are settings of an outbox.
+
+An `Email` by itself is bound by none of them, for it does not know which outbox it will be given to: one that was
+configured for 2,000 recipients takes 1,500, and one that was configured for ten refuses eleven. Whoever is given one
+(library, command line, HTTP, a correction before a replay) has it checked in the same place, `Letter.freeze_within`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
+from postroom.compose.address import Address
 from postroom.compose.key import LONGEST_KEY
+from postroom.compose.size import Measurable
 from postroom.errors import InvalidEmail
 
-if TYPE_CHECKING:
-    from postroom.compose.email import Email
+
+class Limited(Measurable, Protocol):
+    """What an `Email` and a `Letter` have in common here."""
+
+    @property
+    def bcc(self) -> tuple[Address, ...]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The bounds an email is held to when it is made, and again by an outbox that sets its own."""
+    """The bounds an outbox holds emails to."""
 
     recipients: int = 1_000
     bytes: int = 25_000_000
@@ -24,8 +35,8 @@ class Limits:
     headers: int = 100
     """Headers of the caller's own."""
 
-    def check(self, email: Email) -> None:
-        """Refuse an email over any of the limits."""
+    def check(self, email: Limited, *, size: int) -> None:
+        """Refuse an email over any of the limits; `size` is what it has on the wire."""
         recipients = len(email.to) + len(email.cc) + len(email.bcc)
         if recipients > self.recipients:
             raise InvalidEmail(
@@ -33,7 +44,7 @@ class Limits:
             )
         if len(email.headers) > self.headers:
             raise InvalidEmail("headers", f"has {len(email.headers)} entries", f"give at most {self.headers}")
-        if (size := email.size) > self.bytes:
+        if size > self.bytes:
             raise InvalidEmail(
                 "attachments" if email.attachments else "html" if email.html else "text",
                 f"the email has about {size:,} bytes",

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from postroom.compose import Letter
+from postroom.compose import Letter, Limits
 from postroom.errors import ConfigurationError, EmailNotFound
 from postroom.operate.acting import act_on_found, act_on_these
 from postroom.operate.dashboard import counted, dashboard, visible_email, whole_email
@@ -21,7 +21,7 @@ from postroom.operate.ways_out import pause_transport, resume_transport
 from postroom.outbox import AsyncOutbox
 from postroom.store import acts
 from postroom.store.contents import read_letter
-from postroom.store.plan import Plan, afollow
+from postroom.store.plan import Plan, adrive
 from postroom.vocabulary import EmailId
 from postroom.work.breaker import Breaker
 
@@ -80,7 +80,7 @@ class Operations:
         else:
             ids = [id for id in map(email_id, chosen) if id is not None]
             course = act_on_these(act, ids, by=by, dry_run=dry_run, workspaces=workspaces)
-        return await afollow(course, self._database.run)
+        return await adrive(course, self._database.run)
 
     async def act_on_one(self, act: str, id: str, *, by: str, workspaces: Workspaces = None) -> None:
         """The same for one email; `EmailNotFound` or `NotApplicable` says why not."""
@@ -94,7 +94,7 @@ class Operations:
         if unknown:
             raise ConfigurationError(f"{', '.join(unknown)} cannot be corrected; {', '.join(CORRECTABLE)} can")
         given = {name: value for name, value in corrections.items() if value is not None}
-        return await self._database.run(_replay(known_id(id), given, by, workspaces))
+        return await self._database.run(_replay(known_id(id), given, by, workspaces, self.outbox.rules.limits))
 
     async def pause_transport(self, name: str, reason: str, by: str, *, workspaces: Workspaces = None) -> Breaker:
         """Stop a transport until a person resumes it. Its emails wait and lose no attempt. It is in the audit log."""
@@ -133,9 +133,9 @@ def _act_on_one(act: str, id: EmailId, by: str, workspaces: Workspaces) -> Plan[
     yield from acts.ACTS[act]([id], actor=by)
 
 
-def _replay(id: EmailId, corrections: dict[str, Any], by: str, workspaces: Workspaces) -> Plan[EmailId]:
+def _replay(id: EmailId, corrections: dict[str, Any], by: str, workspaces: Workspaces, limits: Limits) -> Plan[EmailId]:
     yield from visible_email(id, workspaces)
-    return (yield from acts.replay(id, corrections, actor=by))
+    return (yield from acts.replay(id, corrections, actor=by, limits=limits))
 
 
 def _both(asked: Workspaces, allowed: Workspaces) -> Workspaces:

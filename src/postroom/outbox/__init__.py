@@ -1,6 +1,6 @@
 """The outbox: thin shells, blocking and awaiting, over one set of decisions.
 
-What to write is decided by `Intake`, how to write it by the plans of `store/`; the shells here only choose whose
+What to write is decided by `HouseRules`, how to write it by the plans of `store/`; the shells here only choose whose
 connection carries a plan, and whether anybody awaits it. A verb that exists in both reads the same in both.
 """
 

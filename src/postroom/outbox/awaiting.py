@@ -24,7 +24,7 @@ from postroom.outbox.base import (
     make_filter,
 )
 from postroom.outbox.outcome import SendOutcome, kept, take_in
-from postroom.outbox.submission import Wishes
+from postroom.outbox.submission import Submission, Wishes
 from postroom.store import acts, questions
 from postroom.store.archive import JsonLines
 from postroom.store.connections import recognise
@@ -34,7 +34,7 @@ from postroom.store.enqueue import enqueue, enqueue_each
 from postroom.store.housekeeping import Pruned
 from postroom.store.migrate import Migration, migrate
 from postroom.store.open import open_async_database, open_database
-from postroom.store.plan import Course, Plan, afollow
+from postroom.store.plan import Course, Plan, adrive
 from postroom.vocabulary import EmailId, Status
 
 T = TypeVar("T")
@@ -87,14 +87,19 @@ class AsyncOutbox(OutboxBase):
         self, email: Email, *, key: str | None = None, connection: Any = None, **wishes: Unpack[Wishes]
     ) -> Receipt:
         """Put an email into the outbox; with `connection`, as part of its transaction."""
-        order = self.intake.order(email, key=key, now=self._now(), **wishes)
+        return await self.submit(Submission(email, key, wishes), connection=connection)
+
+    async def submit(self, submission: Submission, *, connection: Any = None) -> Receipt:
+        """The same for an email that arrives with its key and its wishes as one value, from whichever door."""
+        order = self.rules.order(submission, now=self._now())
         return (await self._carry(enqueue([order]), connection))[0]
 
     async def enqueue_many(
         self, emails: Iterable[Email | tuple[Email, str | None]], *, connection: Any = None, **wishes: Unpack[Wishes]
     ) -> int:
         """Put many emails in, in one transaction and with constant memory; how many were new."""
-        orders = (self.intake.order(email, key=key, now=self._now(), **wishes) for email, key in map(keyed, emails))
+        submissions = (Submission(email, key, wishes) for email, key in map(keyed, emails))
+        orders = (self.rules.order(each, now=self._now()) for each in submissions)
         copies = self.database.copies if connection is None else recognise(connection).copies
         return await self._carry(enqueue_each(orders, copies=copies), connection)
 
@@ -160,7 +165,7 @@ class AsyncOutbox(OutboxBase):
     ) -> None:
         """Send a dead or cancelled email again, corrected; key, Message-ID and history stay."""
         corrections = corrections_of(to=to, cc=cc, bcc=bcc, subject=subject, text=text, html=html)
-        await self._do(acts.replay(EmailId(id), corrections, actor=by, limits=self.intake.limits))
+        await self._do(acts.replay(EmailId(id), corrections, actor=by, limits=self.rules.limits))
 
     async def act(self, act: str, wanted: Filter, *, by: str | None = None, limit: int | None = None) -> int:
         """`retry`, `dismiss` or `cancel` every email that matches and that the act applies to; how many there were.
@@ -197,7 +202,7 @@ class AsyncOutbox(OutboxBase):
         )
 
     async def _follow(self, course: Course[T]) -> T:
-        return await afollow(course, self.database.run)
+        return await adrive(course, self.database.run)
 
     async def _do(self, plan: Plan[T]) -> T:
         return await self.database.run(plan)

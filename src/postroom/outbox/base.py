@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from postroom import config
-from postroom.compose import DEFAULT_LIMITS, Address, Email, Limits, parse_address
+from postroom.compose import Address, Email, Limits, parse_address
 from postroom.duration import Duration, parse_duration
 from postroom.errors import ConfigurationError
 from postroom.outbox.inline import InlineSettings
-from postroom.outbox.submission import NOBODY, Intake, Wishes
+from postroom.outbox.submission import NOBODY, HouseRules, Submission, Wishes
 from postroom.outbox.thread import InlineThread
 from postroom.settle.policy import RetryPolicy
 from postroom.store import housekeeping
@@ -57,13 +57,13 @@ class OutboxBase:
         self.settings = config.load(
             database=database, smtp=smtp, sender=sender, policy=policy, retention=retention, tables=tables
         )
-        self.intake = Intake(
+        self.rules = HouseRules(
             default_sender=_sender(self.settings.default_sender()),
             default_policy=self.settings.policy,
             policies={**self.settings.own_policies(), **(policies or {})},
             limits=limits or _limits(self.settings),
         )
-        self.intake.policy_for(None)  # an unknown default is told now, rather than at the first email
+        self.rules.policy_for(None)  # an unknown default is told now, rather than at the first email
 
     @property
     def database_url(self) -> str:
@@ -89,7 +89,7 @@ class OutboxBase:
 
     def _inline_order(self, email: Email, key: str | None, wishes: Wishes) -> Order:
         wishes.setdefault("policy", INLINE_POLICY)
-        return self.intake.order(email, key=key, now=self._now(), **wishes)
+        return self.rules.order(Submission(email, key, wishes), now=self._now())
 
     def _now(self) -> datetime:
         return (self.clock() if self.clock else None) or datetime.now(UTC)
@@ -151,13 +151,12 @@ def _sender(sender: str | None) -> Address:
 
 
 def _limits(settings: config.Settings) -> Limits:
-    limits = Limits(
+    return Limits(
         recipients=settings.max_recipients,
         bytes=settings.max_bytes,
         key=settings.max_key,
         headers=settings.max_headers,
     )
-    return DEFAULT_LIMITS if limits == DEFAULT_LIMITS else limits
 
 
 def corrections_of(**given: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from postroom.outbox.base import (
     make_filter,
 )
 from postroom.outbox.outcome import SendOutcome, kept, take_in
-from postroom.outbox.submission import Wishes
+from postroom.outbox.submission import Submission, Wishes
 from postroom.store import acts, questions
 from postroom.store.archive import JsonLines
 from postroom.store.connections import recognise
@@ -32,7 +32,7 @@ from postroom.store.enqueue import enqueue, enqueue_each
 from postroom.store.housekeeping import Pruned
 from postroom.store.migrate import Migration, migrate
 from postroom.store.open import open_database
-from postroom.store.plan import Course, Plan, follow
+from postroom.store.plan import Course, Plan, drive
 from postroom.vocabulary import EmailId, Status
 
 T = TypeVar("T")
@@ -83,7 +83,11 @@ class Outbox(OutboxBase):
         With `connection` it becomes part of that connection's transaction: it is there when the caller commits, and
         never was when the caller rolls back. Without, it is committed before this returns.
         """
-        order = self.intake.order(email, key=key, now=self._now(), **wishes)
+        return self.submit(Submission(email, key, wishes), connection=connection)
+
+    def submit(self, submission: Submission, *, connection: Any = None) -> Receipt:
+        """The same for an email that arrives with its key and its wishes as one value, from whichever door."""
+        order = self.rules.order(submission, now=self._now())
         return self._carry(enqueue([order]), connection)[0]
 
     def enqueue_many(
@@ -93,7 +97,8 @@ class Outbox(OutboxBase):
 
         An item is an `Email`, or a pair of an `Email` and its key.
         """
-        orders = (self.intake.order(email, key=key, now=self._now(), **wishes) for email, key in map(keyed, emails))
+        submissions = (Submission(email, key, wishes) for email, key in map(keyed, emails))
+        orders = (self.rules.order(each, now=self._now()) for each in submissions)
         copies = self.database.copies if connection is None else recognise(connection).copies
         return self._carry(enqueue_each(orders, copies=copies), connection)
 
@@ -169,7 +174,7 @@ class Outbox(OutboxBase):
     ) -> None:
         """Send a dead or cancelled email again, corrected; key, Message-ID and history stay."""
         corrections = corrections_of(to=to, cc=cc, bcc=bcc, subject=subject, text=text, html=html)
-        self._do(acts.replay(EmailId(id), corrections, actor=by, limits=self.intake.limits))
+        self._do(acts.replay(EmailId(id), corrections, actor=by, limits=self.rules.limits))
 
     def act(self, act: str, wanted: Filter, *, by: str | None = None, limit: int | None = None) -> int:
         """`retry`, `dismiss` or `cancel` every email that matches and that the act applies to; how many there were.
@@ -202,7 +207,7 @@ class Outbox(OutboxBase):
         return self._ask(questions.list_emails(wanted or make_filter(**filters), limit=limit, before=cursor(before)))
 
     def _follow(self, course: Course[T]) -> T:
-        return follow(course, self.database.run)
+        return drive(course, self.database.run)
 
     def _do(self, plan: Plan[T]) -> T:
         return self.database.run(plan)

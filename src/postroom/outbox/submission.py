@@ -1,17 +1,17 @@
-"""From an `Email` and its sender's wishes to an `Order`: every decision of an enqueue, without a database."""
+"""From a submission to an `Order`: every decision of an enqueue, without a database, whoever submits."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TypedDict
+from typing import NamedTuple, TypedDict, Unpack
 
 from postroom.compose import DEFAULT_LIMITS, Address, Email, Letter, Limits, check_key
 from postroom.errors import ConfigurationError, InvalidEmail
 from postroom.settle.policy import PRESETS, RetryPolicy
 from postroom.store.ids import new_id
-from postroom.store.order import Lease, Order
+from postroom.store.order import Order
 from postroom.vocabulary import OnDoubt, Priority
 
 NOBODY = Address("", "postroom@localhost")
@@ -33,56 +33,60 @@ class Wishes(TypedDict, total=False):
     on_doubt: str | OnDoubt
 
 
+_KNOWN = frozenset(Wishes.__annotations__)
+_NONE = Wishes()
+
+
+class Submission(NamedTuple):
+    """One email as somebody submits it, by the library, the command line or HTTP: nothing is decided yet.
+
+    A tuple, because one is made for every email that comes in.
+    """
+
+    email: Email
+    key: str | None = None
+    wishes: Wishes = _NONE
+
+    @classmethod
+    def of(cls, email: Email, *, key: str | None = None, **wishes: Unpack[Wishes]) -> Submission:
+        """The same from keywords."""
+        return cls(email, key, wishes)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Intake:
-    """The rules of one outbox for what comes in."""
+class HouseRules:
+    """The rules of one outbox for what is submitted to it, by whichever door."""
 
     default_sender: Address = NOBODY
     default_policy: str = "patient"
     policies: Mapping[str, RetryPolicy] = field(default_factory=dict)
     limits: Limits = DEFAULT_LIMITS
 
-    def order(
-        self,
-        email: Email,
-        *,
-        key: str | None = None,
-        policy: str | RetryPolicy | None = None,
-        priority: str | Priority = Priority.NORMAL,
-        not_before: datetime | None = None,
-        expires_at: datetime | None = None,
-        kind: str = "",
-        workspace: str = "",
-        sensitive: bool = False,
-        on_doubt: str | OnDoubt = OnDoubt.RESEND,
-        lease: Lease | None = None,
-        now: datetime | None = None,
-    ) -> Order:
+    def order(self, submission: Submission, *, now: datetime | None = None) -> Order:
         """Decide and check everything; what cannot be accepted is refused here, before anything is written."""
+        email, key, wishes = submission
         if not isinstance(email, Email):
             raise InvalidEmail(
                 "email", f"expected an Email, got {type(email).__name__}", "wrap it in postroom.Email(…)"
             )
-        if self.limits is not DEFAULT_LIMITS:  # made under the defaults, so there is nothing new to find
-            self.limits.check(email)
+        if not _KNOWN.issuperset(wishes):
+            raise TypeError(f"{', '.join(sorted(set(wishes) - _KNOWN))} cannot be asked for an email")
         now = now or datetime.now(UTC)
-        chosen = self.policy_for(policy)
-        text = chosen.name if PRESETS.get(chosen.name) is chosen else chosen.to_text()
-        id = new_id()
+        chosen, id, not_before = self.policy_for(wishes.get("policy")), new_id(), wishes.get("not_before")
+        letter = Letter.compose(email, id=id, date=now, default_sender=self.default_sender)
         return Order(
             id=id,
-            letter=Letter.compose(email, id=id, date=now, default_sender=self.default_sender).freeze(),
-            policy=text,
+            letter=letter.freeze_within(self.limits),
+            policy=chosen.name if PRESETS.get(chosen.name) is chosen else chosen.to_text(),
             max_attempts=chosen.max_attempts,
-            priority=_priority(priority),
+            priority=_priority(wishes.get("priority", Priority.NORMAL)),
             key=None if key is None else check_key(key, longest=self.limits.key),
             not_before=_aware("not_before", not_before),
-            expires_at=_later("expires_at", expires_at, not_before or now),
-            kind=_name("kind", kind),
-            workspace=_name("workspace", workspace),
-            sensitive=bool(sensitive),
-            on_doubt=_on_doubt(on_doubt),
-            lease=lease,
+            expires_at=_later("expires_at", wishes.get("expires_at"), not_before or now),
+            kind=_name("kind", wishes.get("kind", "")),
+            workspace=_name("workspace", wishes.get("workspace", "")),
+            sensitive=bool(wishes.get("sensitive")),
+            on_doubt=_on_doubt(wishes.get("on_doubt", OnDoubt.RESEND)),
         )
 
     def policy_for(self, policy: str | RetryPolicy | None) -> RetryPolicy:
@@ -107,6 +111,8 @@ def _priority(value: str | Priority) -> Priority:
 
 
 def _on_doubt(value: str | OnDoubt) -> OnDoubt:
+    if isinstance(value, OnDoubt):
+        return value
     try:
         return OnDoubt(value)
     except ValueError:

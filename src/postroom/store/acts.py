@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from postroom.compose import DEFAULT_LIMITS, Frozen, Limits
+from postroom.compose import Frozen, Limits
 from postroom.errors import EmailNotFound, NotApplicable
 from postroom.store.contents import read_letter
 from postroom.store.contract import Filter, Page
+from postroom.store.fields import GIVEN_CONTENT, columns
 from postroom.store.housekeeping import left
 from postroom.store.order import terms
 from postroom.store.plan import Course, Plan, ask
@@ -72,11 +73,10 @@ def dismiss(ids: Sequence[EmailId], *, actor: str | None, strict: bool = True) -
     return [email.id for email in emails]
 
 
-def replay(
-    id: EmailId, corrections: dict[str, Any], *, actor: str | None, limits: Limits = DEFAULT_LIMITS
-) -> Plan[EmailId]:
+def replay(id: EmailId, corrections: dict[str, Any], *, actor: str | None, limits: Limits) -> Plan[EmailId]:
     """Send again, corrected: a new version of the content beside the old one; key, Message-ID and history stay.
 
+    The corrected email is held to the outbox's limits like a new one; one that is not corrected has been already.
     Recipients of the new version who had accepted the old one are not sent it again.
     """
     [email] = yield from _lock("replay", [id], strict=True)
@@ -88,9 +88,9 @@ def _replay(email: _Locked, corrections: dict[str, Any], actor: str | None, limi
     version = email.version
     if corrections:
         letter = yield from read_letter(email.id, email.version)
-        corrected = letter.corrected(**corrections, limits=limits)
+        corrected = letter.corrected(**corrections)
         version = email.version + 1
-        yield from _add_version(email.id, version, corrected.freeze())
+        yield from _add_version(email.id, version, corrected.freeze_within(limits))
         outcomes = carry_over(email.outcomes, letter.recipients, corrected.recipients)
     else:
         outcomes = reopen(email.outcomes)
@@ -108,12 +108,7 @@ def _add_version(id: EmailId, version: int, frozen: Frozen) -> Plan[None]:
         content={
             "email_id": id,
             "version": version,
-            "subject": frozen.subject,
-            "message_id": frozen.message_id,
-            "envelope": frozen.envelope,
-            "text": frozen.text,
-            "html": frozen.html,
-            "size": frozen.size,
+            **{name: getattr(frozen, name) for name in columns(GIVEN_CONTENT)},
             "terms": terms(frozen, kind="", workspace=""),
         },
     )

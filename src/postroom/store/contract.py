@@ -21,10 +21,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from postroom.store.order import Order
 from postroom.vocabulary import DeadReason, EmailId, LeaseToken, OnDoubt, Priority, Status
+
+if TYPE_CHECKING:
+    from postroom.store.order import Order
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

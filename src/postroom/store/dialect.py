@@ -11,6 +11,7 @@ from typing import Any
 
 from postroom.errors import ConfigurationError
 from postroom.store.contract import microseconds
+from postroom.store.fields import fragments
 from postroom.store.plan import Documents, Statement
 from postroom.store.queries import ParameterStyle, Queries
 
@@ -78,7 +79,7 @@ def sqlite_dialect(*, prefix: str, clock: Clock) -> Dialect:
     return Dialect(
         name="sqlite",
         tables=prefix,
-        queries=Queries("postroom.store.sqlite", prefix),
+        queries=Queries("postroom.store.sqlite", prefix, fragments("sqlite")),
         instant=microseconds,
         clock=clock,
     )
@@ -89,7 +90,7 @@ def postgres_dialect(*, schema: str, clock: Clock = lambda: None) -> Dialect:
     return Dialect(
         name="postgres",
         tables=tables,
-        queries=Queries("postroom.store.postgres", tables),
+        queries=Queries("postroom.store.postgres", tables, fragments("postgres")),
         instant=_iso,
         clock=clock,
     )

@@ -10,6 +10,7 @@ from itertools import chain, islice
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.store.contract import Receipt
+from postroom.store.fields import GIVEN, GIVEN_CONTENT, columns, given_in_order
 from postroom.store.order import Order
 from postroom.store.plan import Copy, Plan, Row, ask
 from postroom.vocabulary import EmailId
@@ -64,11 +65,11 @@ def _is_plain(order: Order) -> bool:
     return order.key is None and order.lease is None and not order.letter.attachments
 
 
-_STATE_COLUMNS = (
-    *("id", "status", "priority", "max_attempts", "policy", "on_doubt", "sensitive", "channel", "kind", "workspace"),
-    *("expires_at", "due_at", "created_at"),
-)
-_CONTENT_COLUMNS = ("email_id", "subject", "message_id", "envelope", "text", "html", "size", "terms")
+_STATE_COLUMNS = ("id", "status", *columns(GIVEN), "due_at", "created_at")
+_CONTENT_COLUMNS = ("email_id", *columns(GIVEN_CONTENT), "terms")
+
+_state = given_in_order(GIVEN)
+_content = given_in_order(GIVEN_CONTENT)
 
 
 class _Run:
@@ -88,19 +89,10 @@ class _Run:
             if not _is_plain(order):
                 self.odd = order
                 return
-            letter, found = order.letter, order.terms()
-            yield (
-                *(order.id, letter.subject, letter.message_id, letter.envelope, letter.text, letter.html),
-                *(letter.size, _encode(found)),
-            )
+            found = order.terms()
+            yield (order.id, *_content(order), _encode(found))
             self.terms.extend([(term, order.id) for term in found])
-            self.states.append(
-                (
-                    *(order.id, "pending", int(order.priority), order.max_attempts, order.policy),
-                    *(order.on_doubt.value, order.sensitive, order.channel, order.kind, order.workspace),
-                    *(order.expires_at, order.not_before),
-                )
-            )
+            self.states.append((order.id, "pending", *_state(order), order.not_before))
 
 
 def _copy(run: _Run) -> Plan[int]:

@@ -8,7 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from postroom.compose.letter import Frozen
+from postroom.store.fields import GIVEN, GIVEN_CONTENT, given_by_name
 from postroom.vocabulary import EmailId, OnDoubt, Priority, Status
+
+_given = given_by_name((*GIVEN, *GIVEN_CONTENT))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,57 +51,22 @@ class Order:
 
     def as_plain_row(self) -> dict[str, Any]:
         """In the names of the `enqueue_one` query: for an order without key, lease and attachments."""
-        letter = self.letter
-        return {
-            "id": self.id,
-            "priority": int(self.priority),
-            "due_at": self.not_before,
-            "max_attempts": self.max_attempts,
-            "policy": self.policy,
-            "on_doubt": self.on_doubt.value,
-            "sensitive": self.sensitive,
-            "channel": self.channel,
-            "kind": self.kind,
-            "workspace": self.workspace,
-            "expires_at": self.expires_at,
-            "subject": letter.subject,
-            "message_id": letter.message_id,
-            "envelope": letter.envelope,
-            "text": letter.text,
-            "html": letter.html,
-            "size": letter.size,
-            "terms": self.terms(),
-        }
+        row = _given(self)
+        row["id"] = self.id
+        row["due_at"] = self.not_before
+        row["terms"] = self.terms()
+        return row
 
     def as_row(self) -> dict[str, Any]:
         """In the names of the `enqueue` query."""
-        letter = self.letter
-        return {
-            "id": self.id,
-            "status": self.status,
-            "priority": int(self.priority),
-            "due_at": self.not_before,
-            "max_attempts": self.max_attempts,
-            "lease_seconds": self.lease.seconds if self.lease else None,
-            "worker": self.lease.worker if self.lease else None,
-            "policy": self.policy,
-            "on_doubt": self.on_doubt,
-            "sensitive": self.sensitive,
-            "channel": self.channel,
-            "kind": self.kind,
-            "workspace": self.workspace,
-            "key": self.key,
-            "expires_at": self.expires_at,
-            "fingerprint": letter.fingerprint if self.key else None,
-            "subject": letter.subject,
-            "message_id": letter.message_id,
-            "envelope": letter.envelope,
-            "text": letter.text,
-            "html": letter.html,
-            "size": letter.size,
-            "terms": self.terms(),
-            "attachments": [digest for digest, _ in letter.attachments],
-        }
+        row = self.as_plain_row()
+        row["status"] = self.status
+        row["lease_seconds"] = self.lease.seconds if self.lease else None
+        row["worker"] = self.lease.worker if self.lease else None
+        row["key"] = self.key
+        row["fingerprint"] = self.letter.fingerprint if self.key else None
+        row["attachments"] = [digest for digest, _ in self.letter.attachments]
+        return row
 
 
 def terms(letter: Frozen, *, kind: str, workspace: str) -> list[str]:

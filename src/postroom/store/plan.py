@@ -2,7 +2,7 @@
 
 A verb is a generator that yields statements and is sent their rows. It knows nothing of connections, drivers, threads
 or event loops, so one text serves `Outbox` and `AsyncOutbox`, both databases, and every driver a caller may bring.
-The shells below carry a plan to a database; whoever calls them owns the transaction around it.
+The pair of drivers below carries a plan to a database; whoever calls them owns the transaction around it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+Asked = TypeVar("Asked")
+"""What a generator yields: a step of a plan, a plan of a course."""
 
 Row = Sequence[Any]
 Rows = Sequence[Row]
@@ -51,45 +53,46 @@ def ask(name: str, /, **parameters: Any) -> Statement:
     return Statement(name, parameters)
 
 
-def run(plan: Plan[T], execute: Callable[[Step], Rows]) -> T:
-    """Carry a plan out with a function that executes one step."""
-    try:
-        step = next(plan)
-        while True:
-            step = plan.send(execute(step))
-    except StopIteration as finished:
-        return finished.value  # type: ignore[no-any-return]
-
-
-async def arun(plan: Plan[T], execute: Callable[[Step], Awaitable[Rows]]) -> T:
-    """Carry a plan out with a coroutine function that executes one step."""
-    try:
-        step = next(plan)
-        while True:
-            step = plan.send(await execute(step))
-    except StopIteration as finished:
-        return finished.value  # type: ignore[no-any-return]
-
-
 Course = Generator[Plan[Any], Any, T]
 """Plans one after another, each in a transaction of its own; sent each plan's result, returns the whole's."""
 
 
-def follow(course: Course[T], carry: Callable[[Plan[Any]], Any]) -> T:
-    """Carry out the plans of a course with a function that runs one in a transaction."""
+def drive(generator: Generator[Asked, Any, T], step: Callable[[Asked], Any]) -> T:
+    """Carry a plan or a course to its end with a function that does what it asks for; what it returns.
+
+    An error of a step is raised inside the generator, where it was asked for: a plan or a course decides what it can
+    live with. What it does not handle comes out here. An interrupt is not its to handle. However this ends, the
+    generator is closed, so that what it holds is given back now and not when somebody collects garbage.
+    """
     try:
-        plan = next(course)
+        asked = next(generator)
         while True:
-            plan = course.send(carry(plan))
+            try:
+                answer = step(asked)
+            except Exception as error:  # noqa: BLE001  the generator decides
+                asked = generator.throw(error)
+            else:
+                asked = generator.send(answer)
     except StopIteration as finished:
         return finished.value  # type: ignore[no-any-return]
+    except BaseException:
+        generator.close()
+        raise
 
 
-async def afollow(course: Course[T], carry: Callable[[Plan[Any]], Awaitable[Any]]) -> T:
-    """Carry out the plans of a course with a coroutine function that runs one in a transaction."""
+async def adrive(generator: Generator[Asked, Any, T], step: Callable[[Asked], Awaitable[Any]]) -> T:
+    """The same with a coroutine function; a cancellation, like an interrupt, closes the generator unasked."""
     try:
-        plan = next(course)
+        asked = next(generator)
         while True:
-            plan = course.send(await carry(plan))
+            try:
+                answer = await step(asked)
+            except Exception as error:  # noqa: BLE001  the generator decides
+                asked = generator.throw(error)
+            else:
+                asked = generator.send(answer)
     except StopIteration as finished:
         return finished.value  # type: ignore[no-any-return]
+    except BaseException:
+        generator.close()
+        raise

@@ -2,6 +2,7 @@
 
 The files are plain SQL under `-- name: …` headings. A heading may hold several statements; they run in order with the
 same parameters and the last one's rows count. `-- fragment: …` headings name text that queries include as `{…}`.
+Further fragments may be handed in, such as the lists of columns that `fields.py` makes.
 Parameters are written `:name` in both dialects, so that comparing the two files shows only how the databases differ.
 """
 
@@ -49,8 +50,8 @@ class Spelled:
 class Queries:
     """The named queries of one store, with its tables where the user wants them."""
 
-    def __init__(self, package: str, tables: str) -> None:
-        self._texts = _load(package)
+    def __init__(self, package: str, tables: str, fragments: Mapping[str, str] | None = None) -> None:
+        self._texts = _load(package, tuple((fragments or {}).items()))
         self._tables = tables
         self._spelled: dict[tuple[str, ParameterStyle], tuple[Spelled, ...]] = {}
 
@@ -95,10 +96,10 @@ def _spell(sql: str, style: ParameterStyle) -> Spelled:
 
 
 @lru_cache
-def _load(package: str) -> Mapping[str, str]:
+def _load(package: str, given: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
     source = resources.files(package).joinpath("queries.sql").read_text("utf-8")
     pieces = _HEADING.split(source)[1:]
-    fragments: dict[str, str] = {}
+    fragments = dict(given)
     queries: dict[str, str] = {}
     for kind, name, text in zip(pieces[0::3], pieces[1::3], pieces[2::3], strict=True):
         body = _COMMENT.sub("", text).strip()

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from postroom.compose.frozen import recipients_in
 from postroom.errors import EmailNotFound
 from postroom.store.contract import Conservation, Filter, HistoryEntry, Page, Recipient, StoredEmail, moment
+from postroom.store.fields import STORED, columns
 from postroom.store.ids import FIRST, LAST, first_id_at
 from postroom.store.order import recipient_term, tags_in
 from postroom.store.plan import Plan, Row, Rows, Statement, ask
-from postroom.vocabulary import DeadReason, EmailId, OnDoubt, Priority, Status
+from postroom.vocabulary import EmailId, Status
 
-ENVELOPE = 30
+ENVELOPE = columns(STORED).index("envelope")
 """The place of the envelope among the `stored` columns."""
 
 GONE = ("dismissed", "pruned")
@@ -202,81 +203,16 @@ def earliest(wanted: Filter) -> EmailId:
     return FIRST if wanted.since is None else first_id_at(wanted.since, slack=CLOCK_SLACK)
 
 
-class _StoredRow(NamedTuple):
-    """The `stored` columns, in their order; instants as the database has them."""
-
-    id: str
-    status: str
-    priority: int
-    kind: str
-    workspace: str
-    key: str | None
-    attempts: int
-    max_attempts: int
-    due_at: Any
-    created_at: Any
-    expires_at: Any
-    last_attempt_at: Any
-    last_queued_at: Any
-    sent_at: Any
-    finished_at: Any
-    last_error: str | None
-    dead_reason: str | None
-    reply_code: int | None
-    reply: str | None
-    outcomes: str | None
-    policy: str
-    on_doubt: str
-    sensitive: bool | int
-    worker: str | None
-    leased_until: Any
-    doubts: int
-    takeovers: int
-    version: int
-    subject: str
-    message_id: str
-    envelope: str
-    size: int
-    terms: str
-
-
 def stored(row: Row, *, history: tuple[HistoryEntry, ...] = ()) -> StoredEmail:
-    """A row of the `stored` columns as a value."""
-    email = _StoredRow(*row[: len(_StoredRow._fields)])
-    state = Status(email.status)
+    """A row that begins with the `stored` columns, as a value."""
+    email = {field.name: field.value(found) for field, found in zip(STORED, row, strict=False)}
+    envelope, outcomes, terms, due_at = [email.pop(name) for name in ("envelope", "outcomes", "terms", "due_at")]
+    state = email["status"]
     return StoredEmail(
-        id=EmailId(email.id),
-        status=state,
-        priority=Priority(email.priority),
-        kind=email.kind,
-        workspace=email.workspace,
-        key=email.key,
-        subject=email.subject,
-        message_id=email.message_id,
-        recipients=recipients_of(recipients_in(email.envelope), email.outcomes, state, email.reply_code),
-        attempts=email.attempts,
-        max_attempts=email.max_attempts,
-        next_attempt_at=moment(email.due_at) if state in (Status.PENDING, Status.RETRYING, Status.IN_DOUBT) else None,
-        last_error=email.last_error,
-        dead_reason=DeadReason(email.dead_reason) if email.dead_reason else None,
-        reply_code=email.reply_code,
-        policy=email.policy,
-        on_doubt=OnDoubt(email.on_doubt),
-        sensitive=bool(email.sensitive),
-        tags=tags_in(email.terms),
-        size=email.size,
-        version=email.version,
-        doubts=email.doubts,
-        takeovers=email.takeovers,
-        worker=email.worker,
-        leased_until=moment(email.leased_until),
-        created_at=_instant(email.created_at),
-        expires_at=moment(email.expires_at),
-        last_attempt_at=moment(email.last_attempt_at),
-        last_queued_at=moment(email.last_queued_at),
-        sent_at=moment(email.sent_at),
-        finished_at=moment(email.finished_at),
-        reply=json.loads(email.reply) if email.reply else None,
+        **email,
+        recipients=recipients_of(recipients_in(envelope), outcomes, state, email["reply_code"]),
+        next_attempt_at=due_at if state in (Status.PENDING, Status.RETRYING, Status.IN_DOUBT) else None,
+        tags=tags_in(terms),
         history=history,
     )
 

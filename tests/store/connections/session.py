@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from postroom import AsyncOutbox, Attachment, Email, Outbox
-from postroom.outbox.submission import Intake
+from postroom.outbox.submission import HouseRules, Submission
 from postroom.store.connections import recognise
 from postroom.store.contract import Receipt
 from postroom.store.dialect import Dialect
@@ -88,7 +88,8 @@ class Session(ABC):
         return Email(to="ada@example.org", subject=self.token + name, text="100 % – ok", attachments=attachments)
 
     def order(self, name: str, *, key: str | None = None, attachments: tuple[Attachment, ...] = ()) -> Order:
-        return Intake().order(self.email(name, attachments=attachments), key=None if key is None else self.token + key)
+        email = self.email(name, attachments=attachments)
+        return HouseRules().order(Submission(email, None if key is None else self.token + key))
 
     def seen(self) -> Seen:
         """What another connection sees of this session's work."""

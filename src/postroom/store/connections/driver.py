@@ -11,11 +11,10 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, Literal, TypeVar
 
-from postroom.store import plan as plans
 from postroom.store.connections.caller import check_dialect, telling_missing_tables
 from postroom.store.connections.transaction import Bracket
 from postroom.store.dialect import Dialect
-from postroom.store.plan import Copy, Plan, Rows, Step
+from postroom.store.plan import Copy, Plan, Rows, Step, adrive, drive
 from postroom.store.queries import ParameterStyle
 
 T = TypeVar("T")
@@ -33,7 +32,7 @@ class SyncDriver(ABC):
         """As `SyncCaller.run` promises."""
         check_dialect(self, dialect)
         with telling_missing_tables(), self._held_together():
-            return plans.run(plan, lambda step: self._step(step, dialect))
+            return drive(plan, lambda step: self._step(step, dialect))
 
     def _step(self, step: Step, dialect: Dialect) -> Rows:
         if isinstance(step, Copy):
@@ -85,7 +84,7 @@ class AsyncDriver(ABC):
         check_dialect(self, dialect)
         with telling_missing_tables():
             async with self._held_together():
-                return await plans.arun(plan, lambda step: self._step(step, dialect))
+                return await adrive(plan, lambda step: self._step(step, dialect))
 
     async def _step(self, step: Step, dialect: Dialect) -> Rows:
         if isinstance(step, Copy):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from postroom.errors import ConfigurationError
 from postroom.store.dialect import Clock, postgres_dialect
 from postroom.store.failures import raise_plainly
-from postroom.store.plan import Copy, Plan, Rows, Step, arun, run
+from postroom.store.plan import Copy, Plan, Rows, Step, adrive, drive
 from postroom.store.queries import ParameterStyle
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class PostgresDatabase(_Postgres):
         """Carry a plan out on one of our connections, within its transaction."""
         try:
             with connection.cursor() as cursor:
-                return run(plan, lambda step: self._execute(cursor, step))
+                return drive(plan, lambda step: self._execute(cursor, step))
         except self._psycopg.Error as error:
             raise_plainly(error)
 
@@ -162,7 +162,7 @@ class AsyncPostgresDatabase(_Postgres):
         """Carry a plan out on one of our connections, within its transaction."""
         try:
             async with connection.cursor() as cursor:
-                return await arun(plan, lambda step: self._execute(cursor, step))
+                return await adrive(plan, lambda step: self._execute(cursor, step))
         except self._psycopg.Error as error:
             raise_plainly(error)
 

@@ -1,15 +1,13 @@
 -- Every question Postroom asks PostgreSQL. The same names stand in ../sqlite/queries.sql.
 -- `:now` is null in production: the database's clock decides. Tests pass a time of their own.
 -- Lists travel as one JSON text, because every driver can send a text.
+-- The fields of an email are declared in ../fields.py: `{given}` and `{content}` are what an enqueue stores as it is.
 
 -- fragment: now
 coalesce((:now::text)::timestamptz, statement_timestamp())
 
 -- fragment: stored
-e.id::text, e.status, e.priority, e.kind, e.workspace, e.key, e.attempts, e.max_attempts, e.due_at, e.created_at,
-e.expires_at, e.last_attempt_at, e.last_queued_at, e.sent_at, e.finished_at, e.last_error, e.dead_reason, e.reply_code,
-e.reply, e.outcomes, e.policy, e.on_doubt, e.sensitive, e.worker, e.leased_until, e.doubts, e.takeovers, e.version,
-c.subject, c.message_id, c.envelope, c.size, c.terms
+{stored_fields}
 
 -- fragment: residual
 (:status::text IS NULL OR e.status = :status::text)
@@ -33,9 +31,7 @@ c.subject, c.message_id, c.envelope, c.size, c.terms
 status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
 
 -- fragment: claimed_columns
-e.id::text, e.lease_token, e.attempts, e.max_attempts, e.policy, e.on_doubt, e.doubts, e.takeovers, e.priority, e.kind,
-e.workspace, e.channel, e.sensitive, e.outcomes, e.expires_at, e.due_at, e.created_at, e.leased_until, e.dot_noted_at,
-e.version, c.subject, c.message_id, c.envelope, c.text, c.html, {now}
+{claimed_fields}, {now}
 
 -- Take emails in, all in one statement: one round trip inside the caller's transaction.
 -- A key that is there already, also one that another transaction is about to commit, leaves its email out.
@@ -43,10 +39,8 @@ e.version, c.subject, c.message_id, c.envelope, c.text, c.html, {now}
 WITH incoming AS MATERIALIZED (
     SELECT *
     FROM json_to_recordset((:emails::text)::json) AS email (
-        id uuid, status text, priority smallint, due_at timestamptz, max_attempts integer, lease_seconds float8,
-        worker text, policy text, on_doubt text, sensitive boolean, channel text, kind text, workspace text, key text,
-        expires_at timestamptz, fingerprint text, subject text, message_id text, envelope text, text text, html text,
-        size integer, terms json, attachments json
+        id uuid, status text, due_at timestamptz, lease_seconds float8, worker text, key text, fingerprint text,
+        {given_record}, {content_record}, terms json, attachments json
     )
 ),
 -- In key order, so that two batches with the same keys wait for each other instead of deadlocking; of two emails with
@@ -66,8 +60,8 @@ accepted AS MATERIALIZED (
     WHERE key IS NULL OR id IN (SELECT email_id FROM fresh_keys)
 ),
 new_contents AS (
-    INSERT INTO postroom.contents (email_id, subject, message_id, envelope, text, html, size, terms)
-    SELECT id, subject, message_id, envelope, text, html, size, terms::text
+    INSERT INTO postroom.contents (email_id, {content}, terms)
+    SELECT id, {content}, terms::text
     FROM accepted
 ),
 new_terms AS (
@@ -88,13 +82,12 @@ new_tally AS (
 ),
 new_emails AS (
     INSERT INTO postroom.emails (
-        id, status, priority, due_at, max_attempts, lease_token, leased_until, worker, policy, on_doubt, sensitive,
-        channel, kind, workspace, key, created_at, expires_at
+        id, status, due_at, created_at, lease_token, leased_until, worker, key, {given}
     )
     SELECT
-        id, status, priority, coalesce(due_at, {now}), max_attempts,
+        id, status, coalesce(due_at, {now}), {now},
         CASE WHEN lease_seconds IS NULL THEN 0 ELSE 1 END, {now} + make_interval(secs => lease_seconds), worker,
-        policy, on_doubt, sensitive, channel, kind, workspace, key, {now}, expires_at
+        key, {given}
     FROM accepted
     RETURNING id
 ),
@@ -109,11 +102,8 @@ FROM new_emails;
 -- Take one email in that has no key and carries nothing: the same as `enqueue`, without the detours.
 -- name: enqueue_one
 WITH new_contents AS (
-    INSERT INTO postroom.contents (email_id, subject, message_id, envelope, text, html, size, terms)
-    VALUES (
-        :id::uuid, :subject::text, :message_id::text, :envelope::text, :text::text, :html::text, :size::integer,
-        :terms::text
-    )
+    INSERT INTO postroom.contents (email_id, {content}, terms)
+    VALUES (:id::uuid, {content_parameters}, :terms::text)
 ),
 new_terms AS (
     INSERT INTO postroom.terms (term, email_id)
@@ -124,15 +114,8 @@ new_tally AS (
     INSERT INTO postroom.tallies (minute, name, change)
     VALUES (date_trunc('minute', {now}), 'enqueued', 1)
 )
-INSERT INTO postroom.emails (
-    id, status, priority, due_at, max_attempts, policy, on_doubt, sensitive, channel, kind, workspace, created_at,
-    expires_at
-)
-VALUES (
-    :id::uuid, 'pending', :priority::smallint, coalesce((:due_at::text)::timestamptz, {now}), :max_attempts::integer,
-    :policy::text, :on_doubt::text, :sensitive::boolean, :channel::text, :kind::text, :workspace::text, {now},
-    (:expires_at::text)::timestamptz
-)
+INSERT INTO postroom.emails (id, status, due_at, created_at, {given})
+VALUES (:id::uuid, 'pending', coalesce((:due_at::text)::timestamptz, {now}), {now}, {given_parameters})
 RETURNING id::text, CASE WHEN :due_at::text IS NULL THEN pg_notify('postroom', '') END;
 
 -- The tally and the wake-up of emails that arrived by COPY.
@@ -582,8 +565,7 @@ FROM json_to_recordset((:changes::text)::json) AS n (name text, change bigint);
 WITH incoming AS MATERIALIZED (
     SELECT *
     FROM json_to_record((:content::text)::json) AS n (
-        email_id uuid, version smallint, subject text, message_id text, envelope text, text text, html text,
-        size integer, terms json
+        email_id uuid, version smallint, {content_record}, terms json
     )
 ),
 new_terms AS (
@@ -592,8 +574,8 @@ new_terms AS (
     FROM incoming, json_array_elements_text(terms) AS term
     ON CONFLICT DO NOTHING
 )
-INSERT INTO postroom.contents (email_id, version, subject, message_id, envelope, text, html, size, terms)
-SELECT email_id, version, subject, message_id, envelope, text, html, size, terms::text
+INSERT INTO postroom.contents (email_id, version, {content}, terms)
+SELECT email_id, version, {content}, terms::text
 FROM incoming;
 
 -- Remove emails altogether. Their keys stay; so do the events of dismissed ones, until they are swept.

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from postroom.errors import ConfigurationError, PostroomError
 from postroom.store.dialect import PLAIN, Clock, sqlite_dialect
 from postroom.store.failures import raise_plainly
-from postroom.store.plan import Copy, Plan, Rows, Step, ask, run
+from postroom.store.plan import Copy, Plan, Rows, Step, ask, drive
 from postroom.store.queries import ParameterStyle
 
 T = TypeVar("T")
@@ -182,7 +182,7 @@ class SqliteDatabase:
 
     def _run(self, plan: Plan[T], execute: Callable[[Step], Rows]) -> T:
         try:
-            return run(plan, execute)
+            return drive(plan, execute)
         except sqlite3.Error as error:
             raise_plainly(error)
 

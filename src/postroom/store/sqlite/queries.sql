@@ -2,12 +2,10 @@
 -- SQLite has no writing CTEs, so a verb may be several statements; the writer's transaction holds them together.
 -- It has one writer at a time and no row locks, so nothing needs SKIP LOCKED or FOR UPDATE.
 -- Instants are microseconds since 1970; `:now` always comes from the caller, because all share one machine's clock.
+-- The fields of an email are declared in ../fields.py: `{given}` and `{content}` are what an enqueue stores as it is.
 
 -- fragment: stored
-e.id, e.status, e.priority, e.kind, e.workspace, e.key, e.attempts, e.max_attempts, e.due_at, e.created_at,
-e.expires_at, e.last_attempt_at, e.last_queued_at, e.sent_at, e.finished_at, e.last_error, e.dead_reason, e.reply_code,
-e.reply, e.outcomes, e.policy, e.on_doubt, e.sensitive, e.worker, e.leased_until, e.doubts, e.takeovers, e.version,
-c.subject, c.message_id, c.envelope, c.size, c.terms
+{stored_fields}
 
 -- fragment: residual
 (:status IS NULL OR e.status = :status)
@@ -25,9 +23,7 @@ c.subject, c.message_id, c.envelope, c.size, c.terms
     )
 
 -- fragment: claimed_columns
-e.id, e.lease_token, e.attempts, e.max_attempts, e.policy, e.on_doubt, e.doubts, e.takeovers, e.priority, e.kind,
-e.workspace, e.channel, e.sensitive, e.outcomes, e.expires_at, e.due_at, e.created_at, e.leased_until, e.dot_noted_at,
-e.version, c.subject, c.message_id, c.envelope, c.text, c.html, :now
+{claimed_fields}, :now
 
 -- Emails that may enter: those without a key, and those whose key is theirs.
 -- fragment: accepted
@@ -50,11 +46,8 @@ SELECT
 FROM json_each(:emails)
 WHERE json_extract(value, '$.key') IS NOT NULL
 ON CONFLICT DO NOTHING;
-INSERT INTO postroom_contents (email_id, subject, message_id, envelope, text, html, size, terms)
-SELECT
-    json_extract(value, '$.id'), json_extract(value, '$.subject'), json_extract(value, '$.message_id'),
-    json_extract(value, '$.envelope'), json_extract(value, '$.text'), json_extract(value, '$.html'),
-    json_extract(value, '$.size'), json_extract(value, '$.terms')
+INSERT INTO postroom_contents (email_id, {content}, terms)
+SELECT json_extract(value, '$.id'), {content_members}, json_extract(value, '$.terms')
 {accepted};
 INSERT INTO postroom_terms (term, email_id)
 SELECT term.value, accepted.id
@@ -69,37 +62,27 @@ SELECT :now / 60000000 * 60000000, 'enqueued', count(*)
 {accepted}
 HAVING count(*) > 0;
 INSERT INTO postroom_emails (
-    id, status, priority, due_at, max_attempts, lease_token, leased_until, worker, policy, on_doubt, sensitive,
-    channel, kind, workspace, key, created_at, expires_at
+    id, status, due_at, created_at, lease_token, leased_until, worker, key, {given}
 )
 SELECT
-    json_extract(value, '$.id'), json_extract(value, '$.status'), json_extract(value, '$.priority'),
-    coalesce(json_extract(value, '$.due_at'), :now), json_extract(value, '$.max_attempts'),
+    json_extract(value, '$.id'), json_extract(value, '$.status'), coalesce(json_extract(value, '$.due_at'), :now), :now,
     json_extract(value, '$.lease_seconds') IS NOT NULL,
     CAST(:now + json_extract(value, '$.lease_seconds') * 1000000 AS INTEGER), json_extract(value, '$.worker'),
-    json_extract(value, '$.policy'), json_extract(value, '$.on_doubt'), json_extract(value, '$.sensitive'),
-    json_extract(value, '$.channel'), json_extract(value, '$.kind'), json_extract(value, '$.workspace'),
-    json_extract(value, '$.key'), :now, json_extract(value, '$.expires_at')
+    json_extract(value, '$.key'), {given_members}
 {accepted}
 RETURNING id;
 
 -- Take one email in that has no key and carries nothing: the same as `enqueue`, without the detours.
 -- name: enqueue_one
-INSERT INTO postroom_contents (email_id, subject, message_id, envelope, text, html, size, terms)
-VALUES (:id, :subject, :message_id, :envelope, :text, :html, :size, :terms);
+INSERT INTO postroom_contents (email_id, {content}, terms)
+VALUES (:id, {content_parameters}, :terms);
 INSERT INTO postroom_terms (term, email_id)
 SELECT value, :id
 FROM json_each(:terms);
 INSERT INTO postroom_tallies (minute, name, change)
 VALUES (:now / 60000000 * 60000000, 'enqueued', 1);
-INSERT INTO postroom_emails (
-    id, status, priority, due_at, max_attempts, policy, on_doubt, sensitive, channel, kind, workspace, created_at,
-    expires_at
-)
-VALUES (
-    :id, 'pending', :priority, coalesce(:due_at, :now), :max_attempts, :policy, :on_doubt, :sensitive, :channel, :kind,
-    :workspace, :now, :expires_at
-)
+INSERT INTO postroom_emails (id, status, due_at, created_at, {given})
+VALUES (:id, 'pending', coalesce(:due_at, :now), :now, {given_parameters})
 RETURNING id;
 
 -- The tally of emails that arrived row by row.
@@ -517,11 +500,11 @@ SELECT value, json_extract(:content, '$.email_id')
 FROM json_each(json_extract(:content, '$.terms'))
 WHERE true
 ON CONFLICT DO NOTHING;
-INSERT INTO postroom_contents (email_id, version, subject, message_id, envelope, text, html, size, terms)
+INSERT INTO postroom_contents (email_id, version, {content}, terms)
 SELECT
-    json_extract(:content, '$.email_id'), json_extract(:content, '$.version'), json_extract(:content, '$.subject'),
-    json_extract(:content, '$.message_id'), json_extract(:content, '$.envelope'), json_extract(:content, '$.text'),
-    json_extract(:content, '$.html'), json_extract(:content, '$.size'), json_extract(:content, '$.terms');
+    json_extract(value, '$.email_id'), json_extract(value, '$.version'), {content_members},
+    json_extract(value, '$.terms')
+FROM (SELECT :content AS value);
 
 -- Remove emails altogether. Their keys stay; so do the events of dismissed ones, until they are swept.
 -- name: forget

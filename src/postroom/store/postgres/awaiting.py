@@ -62,7 +62,7 @@ class AsyncPostgresDatabase(Postgres):
         """A transaction; commits at the end of the block, rolls back if it raises."""
         async with self.connection() as connection:
             pools = self._pools
-            transaction = connection.transaction()
+            transaction = self._psycopg.AsyncTransaction(connection)  # see `PostgresDatabase`
             await transaction.__aenter__()
             try:
                 yield connection

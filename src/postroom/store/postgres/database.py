@@ -48,7 +48,8 @@ class PostgresDatabase(Postgres):
         """A transaction; commits at the end of the block, rolls back if it raises."""
         with self.connection() as connection:
             pool = self._pool
-            transaction = connection.transaction()
+            # Not `connection.transaction()`, which rolls back when nobody refers to it any more: in a child, too.
+            transaction = self._psycopg.Transaction(connection)
             transaction.__enter__()
             try:
                 yield connection

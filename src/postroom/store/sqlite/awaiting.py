@@ -93,14 +93,14 @@ class AsyncSqliteConnection:
         return await self._thread.run(lambda: self._run_whole(plan))
 
     def _run_whole(self, plan: Plan[T]) -> T:
-        self._connection.execute("SAVEPOINT postroom_plan")
+        self._connection.fetch("SAVEPOINT postroom_plan")
         try:
             return self._database.run_on(self._connection, plan)
         except BaseException:
-            self._connection.execute("ROLLBACK TO postroom_plan")
+            self._connection.fetch("ROLLBACK TO postroom_plan")
             raise
         finally:
-            self._connection.execute("RELEASE postroom_plan")
+            self._connection.fetch("RELEASE postroom_plan")
 
     def postroom_caller(self) -> AsyncSqliteConnection:
         return self

@@ -41,8 +41,7 @@ class Connection(sqlite3.Connection):
         super().__init__(path, **settings)
         self.shared = f"{os.path.realpath(path)}-shm"
         """The file through which processes share memory about this one."""
-        self.inside = threading.RLock()
-        """Held by whoever is inside SQLite with this connection."""
+        self.inside = _Inside()
 
     def execute(self, *statement: Any) -> sqlite3.Cursor:
         with self.inside:
@@ -53,7 +52,7 @@ class Connection(sqlite3.Connection):
             return super().executemany(*statement)
 
     def fetch(self, *statement: Any) -> list[Any]:
-        """Execute a statement and read all of its rows."""
+        """Execute a statement, read all of its rows, and be done with it."""
         with self.inside:
             return super().execute(*statement).fetchall()
 
@@ -68,6 +67,23 @@ class Connection(sqlite3.Connection):
     def close(self) -> None:
         with self.inside:
             super().close()
+
+
+class _Inside:
+    """Held by whoever is inside SQLite with a connection; nobody enters while the process is about to fork."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self.acquire, self.release = self._lock.acquire, self._lock.release
+
+    def __enter__(self) -> None:
+        # Locks know no turns: without this, whoever goes in and out all the time would keep a fork waiting.
+        while _fork.about_to:
+            _fork.done.wait()
+        self.acquire()
+
+    def __exit__(self, *details: object) -> None:
+        self.release()
 
 
 def connect(path: Path, *, patience: float) -> Connection:
@@ -88,9 +104,16 @@ class _Fork:
         self._outside: set[Connection] = set()
         """Connections that nobody is inside of, while the process forks."""
         self._nobody_opens = False
+        self._turn = threading.Lock()
+        """Two threads may fork at once."""
+        self.about_to = False
+        self.done = threading.Event()
 
     def before(self) -> None:
+        self._turn.acquire()
         end = time.monotonic() + PATIENCE
+        self.done.clear()
+        self.about_to = True
         self._nobody_opens = self.opening.acquire(timeout=PATIENCE)
         self._everyone = list(self.connections)
         self._outside = {
@@ -103,9 +126,13 @@ class _Fork:
         self._everyone, self._outside = [], set()
         if self._nobody_opens:
             self.opening.release()
+        self.about_to = False
+        self.done.set()
+        self._turn.release()
 
     def in_child(self) -> None:
-        self.opening = threading.Lock()
+        self.opening, self._turn = threading.Lock(), threading.Lock()
+        self.done, self.about_to = threading.Event(), False
         self.connections = WeakSet()
         private = make_private({each.shared for each in self._outside})
         for connection in self._outside:

@@ -111,20 +111,20 @@ class SqliteDatabase:
         several workers write all the time, looking often is what keeps them busy.
         """
         if not writes:
-            connection.execute("BEGIN")
+            connection.fetch("BEGIN")
             return
         end = time.monotonic() + self._patience
-        connection.execute("PRAGMA busy_timeout = 0")
+        connection.fetch("PRAGMA busy_timeout = 0")
         try:
             while not self._has_begun(connection, last=time.monotonic() > end):
                 time.sleep(LOOK)
         finally:
-            connection.execute(f"PRAGMA busy_timeout = {self._patience * 1000:.0f}")
+            connection.fetch(f"PRAGMA busy_timeout = {self._patience * 1000:.0f}")
 
     @staticmethod
     def _has_begun(connection: Connection, *, last: bool) -> bool:
         try:
-            connection.execute("BEGIN IMMEDIATE")
+            connection.fetch("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
             # Also while another process mends what a killed one left: that is SQLITE_BUSY_RECOVERY.
             if last or not error.sqlite_errorname.startswith("SQLITE_BUSY"):
@@ -179,14 +179,14 @@ class SqliteDatabase:
     def _connect(self) -> Connection:
         try:
             connection = connect(self.path, patience=self._patience)
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.execute("PRAGMA foreign_keys = ON")
-            connection.execute("PRAGMA temp_store = MEMORY")
+            connection.fetch("PRAGMA journal_mode = WAL")
+            connection.fetch("PRAGMA synchronous = FULL")
+            connection.fetch("PRAGMA foreign_keys = ON")
+            connection.fetch("PRAGMA temp_store = MEMORY")
             # SQLite lowers ASCII only; people search in every script.
             connection.create_function("lower", 1, _lower, deterministic=True)
             for sql, _ in self.dialect.speak(ask("prepare_connection"), ParameterStyle.NAMED):
-                connection.execute(sql)
+                connection.fetch(sql)
             return connection
         except sqlite3.Error as error:
             raise_plainly(error)

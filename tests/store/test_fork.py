@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import pytest
 
@@ -32,6 +33,10 @@ def stored(url: str) -> set[str]:
     """What is in the database, as a process sees it that had no part in it."""
     with Outbox(url) as outbox:
         return {each.id for each in outbox.list(limit=10_000).emails}
+
+
+def together(lists: Iterable[list[str]]) -> list[str]:
+    return list(chain.from_iterable(lists))
 
 
 def write(outbox: Outbox, count: int = EACH) -> list[str]:
@@ -71,9 +76,10 @@ def test_what_a_child_commits_stays_when_the_parent_closes_its_connections(used:
 def test_children_of_children_write_as_well(used: Outbox, store_url: str) -> None:
     def work() -> list[str]:
         own = write(used, 5)
-        return own + sum(results(Child.several(2, lambda number: write(used, 5))), [])
+        return own + together(results(Child.several(2, lambda number: write(used, 5))))
 
-    receipts = sum(results([Child(work), Child(work)]), write(used, 5))
+    children = [Child(work), Child(work)]
+    receipts = write(used, 5) + together(results(children))
 
     assert len(set(receipts)) == 35
     assert stored(store_url) >= set(receipts)
@@ -91,7 +97,7 @@ def test_a_fork_amid_the_writing_of_other_threads_leaves_nobody_waiting(used: Ou
     for thread in threads:
         thread.start()
     try:
-        found = sum(results(Child(lambda: write(used, 5)) for _ in range(20)), [])
+        found = together(results(Child(lambda: write(used, 5)) for _ in range(20)))
     finally:
         enough.set()
         for thread in threads:
@@ -151,11 +157,13 @@ def test_a_child_forked_inside_a_transaction_neither_commits_nor_rolls_back_what
 
 
 def test_multiprocessing_by_fork_works_as_it_is(used: Outbox, store_url: str) -> None:
+    """A pool, as Celery's, whose children find the outbox that their parent has used."""
     context = multiprocessing.get_context("fork")
+    _used_here[store_url] = used
     with context.Pool(3) as pool:
         found = pool.map_async(_write_some, [store_url] * 6).get(60)
     _used_here.clear()
-    receipts = sum(found, write(used, 5))
+    receipts = write(used, 5) + together(found)
 
     assert stored(store_url) >= set(receipts)
 
@@ -164,8 +172,6 @@ _used_here: dict[str, Outbox] = {}
 
 
 def _write_some(url: str) -> list[str]:
-    if url not in _used_here:
-        _used_here[url] = Outbox(url)
     return write(_used_here[url], 10)
 
 
@@ -175,7 +181,7 @@ def test_one_outbox_in_several_children_of_multiprocessing(used: Outbox, store_u
     children = [context.Process(target=lambda: receipts.put(write(used, 10))) for _ in range(4)]
     for child in children:
         child.start()
-    found = write(used, 10) + sum((receipts.get() for _ in children), [])
+    found = write(used, 10) + together(receipts.get() for _ in children)
     for child in children:
         child.join(60)
 
@@ -195,7 +201,7 @@ def test_an_async_outbox_works_in_a_child_with_a_loop_of_its_own(store_url: str)
         after = await several()
         found = await asyncio.to_thread(results, children)
         await outbox.close()
-        return sum(found, before + after)
+        return before + after + together(found)
 
     receipts = asyncio.run(parent())
 
@@ -211,7 +217,7 @@ def test_one_async_outbox_serves_one_loop_after_another(store_url: str) -> None:
             tasks = [group.create_task(outbox.enqueue(email(f"Email {number}"))) for number in range(5)]
         return [task.result().id for task in tasks]
 
-    receipts = sum((asyncio.run(several()) for _ in range(3)), [])
+    receipts = together(asyncio.run(several()) for _ in range(3))
     asyncio.run(outbox.close())
 
     assert stored(store_url) >= set(receipts)

@@ -13,6 +13,7 @@ from postroom.store.contract import Conservation, Filter, HistoryEntry, Page, Re
 from postroom.store.ids import FIRST, LAST, first_id_at
 from postroom.store.order import recipient_term, tags_in
 from postroom.store.plan import Plan, Row, Rows, Statement, ask
+from postroom.store.unreadable import DAMAGE, UNREADABLE, Reading, Words
 from postroom.vocabulary import DeadReason, EmailId, OnDoubt, Priority, Status
 
 ENVELOPE = 30
@@ -26,6 +27,9 @@ COUNTED = (*Status, *GONE)
 
 TALLIED = (Status.SENT, Status.CANCELLED, *GONE)
 """Counted along the way, so that nobody counts finished rows; the rest is counted in place."""
+
+STATUSES, PRIORITIES = Words(Status), Words(Priority)
+DEAD_REASONS, ON_DOUBT = Words(DeadReason), Words(OnDoubt)
 
 CLOCK_SLACK = timedelta(minutes=10)
 """How far the clock of a machine that enqueues may be from the database's."""
@@ -71,14 +75,20 @@ def count(wanted: Filter, *, at_most: int) -> Plan[int]:
 def counts() -> Plan[dict[str, int]]:
     """How many emails there are, by status, and how many have gone. Does not look at finished rows."""
     rows, tallies = _rows_and_tallies((yield ask("count_unfinished")))
-    return {str(name): (tallies if name in TALLIED else rows).get(name, 0) for name in COUNTED}
+    found = {str(name): (tallies if name in TALLIED else rows).get(name, 0) for name in COUNTED}
+    return found | _of_newer_versions(rows)
 
 
 def conservation() -> Plan[Conservation]:
     """Both sides of the sum: what was enqueued, and where all of it is now, counted row by row."""
     rows, tallies = _rows_and_tallies((yield ask("count_all")))
-    found = {str(name): (tallies if name in GONE else rows).get(name, 0) for name in COUNTED}
+    found = {str(name): (tallies if name in GONE else rows).get(name, 0) for name in COUNTED} | _of_newer_versions(rows)
     return Conservation(enqueued=tallies.get("enqueued", 0), counts=found)
+
+
+def _of_newer_versions(rows: dict[str, int]) -> dict[str, int]:
+    """Emails in a status that this version does not know are there all the same."""
+    return {name: count for name, count in rows.items() if name not in COUNTED}
 
 
 def _rows_and_tallies(found: Rows) -> tuple[dict[str, int], dict[str, int]]:
@@ -233,38 +243,43 @@ class _StoredRow(NamedTuple):
     doubts: int
     takeovers: int
     version: int
-    subject: str
-    message_id: str
-    envelope: str
-    size: int
-    terms: str
+    subject: str | None
+    """This and what follows is None when the content is gone."""
+    message_id: str | None
+    envelope: str | None
+    size: int | None
+    terms: str | None
 
 
 def stored(row: Row, *, history: tuple[HistoryEntry, ...] = ()) -> StoredEmail:
-    """A row of the `stored` columns as a value."""
+    """A row of the `stored` columns as a value. What cannot be read of it is said, and hides nothing else."""
     email = _StoredRow(*row[: len(_StoredRow._fields)])
-    state = Status(email.status)
+    reading = Reading()
+    reading.gone = email.envelope is None
+    state = reading.word(STATUSES, email.status, "status")
+    if email.policy.startswith("{"):
+        reading.piece("retry policy", lambda: json.loads(email.policy), None)
     return StoredEmail(
         id=EmailId(email.id),
         status=state,
-        priority=Priority(email.priority),
+        priority=reading.word(PRIORITIES, email.priority, "priority"),
         kind=email.kind,
         workspace=email.workspace,
         key=email.key,
-        subject=email.subject,
-        message_id=email.message_id,
-        recipients=recipients_of(recipients_in(email.envelope), email.outcomes, state, email.reply_code),
+        subject=UNREADABLE if email.subject is None else email.subject,
+        message_id=email.message_id or "",
+        recipients=_recipients(email, state, reading),
         attempts=email.attempts,
         max_attempts=email.max_attempts,
         next_attempt_at=moment(email.due_at) if state in (Status.PENDING, Status.RETRYING, Status.IN_DOUBT) else None,
         last_error=email.last_error,
-        dead_reason=DeadReason(email.dead_reason) if email.dead_reason else None,
+        dead_reason=reading.word(DEAD_REASONS, email.dead_reason, "reason of death") if email.dead_reason else None,
         reply_code=email.reply_code,
         policy=email.policy,
-        on_doubt=OnDoubt(email.on_doubt),
+        on_doubt=reading.word(ON_DOUBT, email.on_doubt, "on_doubt"),
         sensitive=bool(email.sensitive),
-        tags=tags_in(email.terms),
-        size=email.size,
+        tags=reading.piece("tags", lambda: tags_in(email.terms or "[]"), ()),
+        size=email.size or 0,
         version=email.version,
         doubts=email.doubts,
         takeovers=email.takeovers,
@@ -276,9 +291,29 @@ def stored(row: Row, *, history: tuple[HistoryEntry, ...] = ()) -> StoredEmail:
         last_queued_at=moment(email.last_queued_at),
         sent_at=moment(email.sent_at),
         finished_at=moment(email.finished_at),
-        reply=json.loads(email.reply) if email.reply else None,
+        reply=reading.piece("last reply", lambda: _reply(email.reply), None),
         history=history,
+        unreadable=reading.trouble,
     )
+
+
+def _recipients(email: _StoredRow, status: Status, reading: Reading) -> tuple[Recipient, ...]:
+    """Where each recipient stands; without the outcomes, where that cannot be read."""
+    nobody: tuple[str, ...] = ()
+    addresses = reading.piece("envelope", lambda: recipients_in(email.envelope) if email.envelope else nobody, nobody)
+    shared = recipients_of(addresses, None, status, email.reply_code)
+    if email.outcomes is None or not addresses:
+        return shared
+    return reading.piece(
+        "recipients' outcomes", lambda: recipients_of(addresses, email.outcomes, status, email.reply_code), shared
+    )
+
+
+def _reply(text: str | None) -> dict[str, Any] | None:
+    reply = json.loads(text) if text else None
+    if reply is not None and not isinstance(reply, dict):
+        raise ValueError("a reply is an object")
+    return reply
 
 
 def recipients_of(
@@ -297,7 +332,14 @@ def recipients_of(
 
 def _entry(row: Row) -> HistoryEntry:
     _id, at, what, attempt, actor, detail = row
-    return HistoryEntry(at=_instant(at), what=what, attempt=attempt, actor=actor, detail=json.loads(detail))
+    return HistoryEntry(at=_instant(at), what=what, attempt=attempt, actor=actor, detail=_detail(detail))
+
+
+def _detail(text: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(text))
+    except DAMAGE:
+        return {"unreadable": text}
 
 
 def _instant(value: Any) -> datetime:

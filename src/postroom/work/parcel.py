@@ -8,10 +8,12 @@ from datetime import datetime
 from functools import lru_cache
 
 from postroom.compose.outgoing import outgoing
+from postroom.errors import UnreadableEmail
 from postroom.send.contract import Envelope, Report
 from postroom.settle.attempt import Attempted, Outcome, RecipientState, RecipientStatus
 from postroom.settle.policy import RetryPolicy
 from postroom.store.contract import Claim, Claimed, Settlement
+from postroom.store.unreadable import GONE
 from postroom.vocabulary import DeadReason, Status
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
@@ -38,6 +40,7 @@ class Parcel:
 
 def pack(claimed: Claimed, *, deadline: float = 0.0, inline: bool = False) -> Parcel:
     """Make an email ready. Raises whatever composing raises, or judging would: such an email is `invalid`."""
+    insist_on_content(claimed)
     letter = outgoing(
         subject=claimed.subject,
         message_id=claimed.message_id,
@@ -56,6 +59,12 @@ def pack(claimed: Claimed, *, deadline: float = 0.0, inline: bool = False) -> Pa
         id=claimed.id,
     )
     return Parcel(claimed, claimed.claim, envelope, recipients, inline, deadline)
+
+
+def insist_on_content(claimed: Claimed) -> None:
+    """Raise if there is nothing to be sent any more."""
+    if not claimed.envelope:
+        raise UnreadableEmail(claimed.id, GONE)
 
 
 def _open(states: tuple[RecipientState, ...]) -> tuple[str, ...]:
@@ -128,6 +137,8 @@ def left_in_doubt(report: Report) -> bool:
 def invalid(claimed: Claimed, error: Exception, *, now: datetime) -> Settlement:
     """An email that could not be built is dead at once; the message says no more than what kind of error it was."""
     problem = f"the email could not be built ({type(error).__name__}); correct it and replay it"
+    if isinstance(error, UnreadableEmail):
+        problem = f"the email could not be built: {error.problem}"
     return Settlement(
         claim=claimed.claim,
         status=Status.DEAD,

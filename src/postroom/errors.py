@@ -6,6 +6,7 @@
     ├── UnknownConnection         `connection=` is of a type Postroom cannot enqueue through (also a TypeError)
     ├── SchemaError               the database has no Postroom tables, or those of another version
     ├── EmailNotFound             no email with that id (also a LookupError)
+    ├── UnreadableEmail           the email's content is damaged or gone
     ├── NotApplicable             the email's present status does not allow the act
     ├── NameTaken                 somebody has this name already
     ├── PersonNotFound            nobody has this name (also a LookupError)
@@ -56,6 +57,15 @@ class EmailNotFound(PostroomError, LookupError):
     def __init__(self, id: EmailId) -> None:
         super().__init__(f"no email {id}: it was never committed, or it has been dismissed or pruned since")
         self.id = id
+
+
+class UnreadableEmail(PostroomError):
+    """What the email says, or where its recipients stand, is damaged or gone; nothing was changed."""
+
+    def __init__(self, id: EmailId, problem: str) -> None:
+        super().__init__(f"email {id} cannot be read: {problem}")
+        self.id = id
+        self.problem = problem
 
 
 class NotApplicable(PostroomError):

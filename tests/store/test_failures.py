@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import sqlite3
 from contextlib import closing
@@ -11,7 +12,7 @@ import psycopg
 import pytest
 
 from postroom.errors import SchemaError, StoreUnavailable
-from postroom.store.failures import missing_tables, translated
+from postroom.store.failures import missing_tables, spoils_connection, translated
 
 
 def test_a_missing_table_on_sqlite_is_a_matter_of_the_schema() -> None:
@@ -77,6 +78,64 @@ def test_a_server_that_ends_the_connection_is_unavailable(postgres_url: str) -> 
 
     assert isinstance(translated(ended.value), StoreUnavailable)
     assert isinstance(translated(gone.value), StoreUnavailable)
+
+
+PASSING = {
+    "57014": "statement_timeout",
+    "55P03": "lock_timeout",
+    "25006": "read only",
+    "25P03": "idle in transaction",
+}
+
+
+@pytest.mark.parametrize("state", PASSING)
+def test_trouble_of_a_server_that_passes_is_unavailable(postgres_url: str, state: str) -> None:
+    with psycopg.connect(postgres_url) as holder, closing(psycopg.connect(postgres_url)) as connection:
+        holder.execute("CREATE TABLE held (); COMMIT; BEGIN; LOCK TABLE held")
+        with pytest.raises(psycopg.Error) as raised:
+            _meet(connection, state)
+
+    assert raised.value.sqlstate == state
+    assert isinstance(translated(raised.value), StoreUnavailable)
+    assert spoils_connection(raised.value) == (state not in ("57014", "55P03"))
+
+
+def _meet(connection: psycopg.Connection[tuple[object, ...]], state: str) -> None:
+    match state:
+        case "57014":
+            connection.execute("SET statement_timeout = 20; SELECT pg_sleep(60)")
+        case "55P03":
+            connection.execute("SET lock_timeout = 20; LOCK TABLE held")
+        case "25006":
+            connection.execute("SET TRANSACTION READ ONLY; CREATE TABLE more ()")
+        case "25P03":
+            connection.execute("SET idle_in_transaction_session_timeout = 20")
+            select.select([connection.fileno()], [], [], 60)
+            connection.execute("SELECT 1")
+
+
+@pytest.mark.parametrize("state", ["57P05", "57P04", "53100", "53200", "53300", "25P04", "58030", "40003", "08006"])
+def test_others_of_the_kind_are_unavailable_and_spoil_the_connection(state: str) -> None:
+    error = psycopg.errors.lookup(state)("said by a server") if state != "25P04" else _Said(state)
+
+    assert isinstance(translated(error), StoreUnavailable)
+    assert spoils_connection(error)
+
+
+@pytest.mark.parametrize("state", ["XX000", "XX001", "22P02", "23505", "42501", "25P02"])
+def test_what_does_not_pass_by_waiting_is_not_taken_for_it(state: str) -> None:
+    error = psycopg.errors.lookup(state)("said by a server")
+
+    assert translated(error) is None
+    assert not spoils_connection(error)
+
+
+class _Said(psycopg.OperationalError):
+    """One that psycopg has no class for yet."""
+
+    def __init__(self, state: str) -> None:
+        super().__init__("said by a server")
+        self.sqlstate = state
 
 
 def test_an_error_is_recognised_behind_what_wraps_it() -> None:

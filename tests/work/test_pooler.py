@@ -13,7 +13,8 @@ from postroom import Outbox, Status
 from postroom.cli.target import reach
 from postroom.errors import ConfigurationError
 from postroom.store.open import open_async_database, open_database
-from postroom.store.postgres.database import AsyncPostgresDatabase, PostgresDatabase
+from postroom.store.postgres.awaiting import AsyncPostgresDatabase
+from postroom.store.postgres.database import PostgresDatabase
 from postroom.testing import ScriptedSmtp
 from tests.servers.pgbouncer import pooler
 from tests.work.nursery import Nursery

@@ -78,12 +78,14 @@ class EmailPage:
 
     view: EmailView
     letter: ContentView | None
-    """None when it is sensitive: no body anywhere, for anyone."""
+    """None when it is sensitive (no body anywhere, for anyone), or cannot be read."""
     shown: str
     """Which view of the letter: `html`, `text`, `source`, `headers`, `attachments` or `invite`."""
     version: int
     remote_images: bool
     """Whether they were asked for."""
+    unreadable: str = ""
+    """Why there is no letter, where it cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,7 @@ from postroom.errors import (
     PostroomError,
     SchemaError,
     StoreUnavailable,
+    UnreadableEmail,
 )
 from postroom.operate import TransportNotFound, TransportShared
 
@@ -113,6 +114,8 @@ def _of_postroom(error: PostroomError) -> ApiError:
             return _say(403, "not_allowed", error, "ask somebody who may see every workspace")
         case TransportNotFound():
             return _say(404, "transport_not_found", error, "take a name from the dashboard")
+        case UnreadableEmail():
+            return _say(409, "unreadable_email", error, "the page of the email says what can be done to it")
         case NotApplicable():
             return _say(409, "not_applicable", error, "load the email again and see what can be done to it now")
         case InvalidEmail():

@@ -18,7 +18,9 @@ from postroom.admin.notices import read_notice
 from postroom.admin.places import desk_of, may_act
 from postroom.admin.rendering import render
 from postroom.admin.security import content_policy, needs
-from postroom.errors import EmailNotFound
+from postroom.compose import Letter
+from postroom.errors import EmailNotFound, UnreadableEmail
+from postroom.operate.service import Operations
 from postroom.operate.values import Dashboard
 from postroom.vocabulary import Status
 
@@ -56,13 +58,21 @@ async def email(request: Request, person: Viewer, id: str) -> HTMLResponse:
     desk = desk_of(request)
     view = await desk.email(id, workspaces=person.workspaces)
     version = _version(request, newest=view.email.version)
-    letter = await desk.letter(id, version, workspaces=person.workspaces)
+    letter, unreadable = await _letter(desk, person, id, version)
     seen = letter_view(letter) if letter is not None else None
     shown = _shown(request, seen)
     images = request.query_params.get("images") == "1"
-    page = EmailPage(view=view, letter=seen, shown=shown, version=version, remote_images=images)
+    page = EmailPage(view=view, letter=seen, shown=shown, version=version, remote_images=images, unreadable=unreadable)
     policy = content_policy(inline_styles=shown == "html", remote_images=images and shown == "html")
     return _page(request, person, "email.html", section="queue", page=page, headers={"Content-Security-Policy": policy})
+
+
+async def _letter(desk: Operations, person: Person, id: str, version: int) -> tuple[Letter | None, str]:
+    """What an email says, or why that cannot be read."""
+    try:
+        return await desk.letter(id, version, workspaces=person.workspaces), ""
+    except UnreadableEmail as error:
+        return None, error.problem
 
 
 def _page(request: Request, person: Person, template: str, **context: Any) -> HTMLResponse:

@@ -87,6 +87,7 @@ class EmailShape(Shape):
     last_queued_at: datetime | None
     sent_at: datetime | None
     finished_at: datetime | None
+    unreadable: str | None = None
 
     @classmethod
     def of(cls, email: StoredEmail) -> EmailShape:

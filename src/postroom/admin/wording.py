@@ -82,5 +82,8 @@ def policy_label(policy: str) -> str:
     """A policy by its name; one that the caller made up is kept with all its steps."""
     if not policy.startswith("{"):
         return policy
-    made = json.loads(policy)
+    try:
+        made = json.loads(policy)
+    except ValueError:
+        return policy  # damaged: shown as it is
     return f"{made.get('name', 'of its own')}: {', '.join(made.get('steps', ()))}"

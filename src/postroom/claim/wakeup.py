@@ -14,8 +14,9 @@ from typing import Protocol
 
 from postroom.logs import logger
 from postroom.store.open import AsyncDatabase
-from postroom.store.postgres.database import AsyncPostgresDatabase
-from postroom.store.sqlite.database import AsyncSqliteDatabase
+from postroom.store.postgres.awaiting import AsyncPostgresDatabase
+from postroom.store.sqlite.awaiting import AsyncSqliteDatabase
+from postroom.store.sqlite.connection import connect
 
 LISTEN_AGAIN = 1.0
 """Seconds before a lost LISTEN is set up anew."""
@@ -91,7 +92,7 @@ class FileWatch:
 
     async def run(self) -> None:
         """Look until cancelled."""
-        connection = sqlite3.connect(self._path, isolation_level=None)
+        connection = connect(self._path, patience=5)
         try:
             seen, pause = self._version(connection), FIRST_LOOK
             while True:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from postroom.cli.moments import exact, relative
 from postroom.store.contract import HistoryEntry, Recipient, StoredEmail
+from postroom.store.unreadable import UNREADABLE
 from postroom.vocabulary import Status
 
 STYLES: Mapping[str, str] = {
@@ -56,7 +57,7 @@ def emails_table(emails: Iterable[StoredEmail], *, now: datetime, width: int) ->
         cells = (
             Text(email.id),
             status_text(email.status),
-            _cut(first_of(email.recipients)),
+            _cut(first_of(email.recipients) or (UNREADABLE if email.unreadable else "")),
             _cut(email.subject),
             Text(_when_due(email.next_attempt_at, now=now)),
             Text(f"{email.attempts}/{email.max_attempts}"),
@@ -131,6 +132,7 @@ def _facts(email: StoredEmail, *, now: datetime) -> Iterable[tuple[str, Text | s
     yield "status", status_text(email.status)
     yield "reason", Text(email.dead_reason or "")
     yield "last error", Text(email.last_error or "")
+    yield "unreadable", Text(email.unreadable or "", style="bold red")
     yield "subject", Text(email.subject)
     yield "Message-ID", Text(email.message_id)
     yield "key", Text(email.key or "")

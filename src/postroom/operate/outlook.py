@@ -36,6 +36,8 @@ def outlook(email: StoredEmail, *, obstacle: TransportView | None, now: datetime
             return _dead(email)
         case Status.CANCELLED:
             return "Stopped by a person before it left. It is not sent unless somebody replays it."
+        case unknown:
+            return f"It is {unknown}, which this version does not know: look at it with the version that wrote it."
 
 
 def _waiting(email: StoredEmail, obstacle: TransportView | None, now: datetime) -> str:
@@ -107,6 +109,6 @@ def _sent(email: StoredEmail, now: datetime) -> str:
 
 
 def _dead(email: StoredEmail) -> str:
-    why = _REASONS[email.dead_reason] if email.dead_reason else "no reason is on record"
+    why = _REASONS.get(email.dead_reason, email.dead_reason) if email.dead_reason else "no reason is on record"
     error = f" ({email.last_error.rstrip('.')})" if email.last_error else ""
     return f"Given up: {why}{error}. Nothing more happens until a person retries, corrects or dismisses it."

@@ -7,19 +7,20 @@ it does not. Acts on many emails apply where they can and report the rest.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from postroom.compose import Frozen, Limits
-from postroom.errors import EmailNotFound, NotApplicable
+from postroom.errors import EmailNotFound, NotApplicable, UnreadableEmail
 from postroom.store.contents import read_letter
 from postroom.store.contract import Filter, Page
-from postroom.store.fields import GIVEN_CONTENT, columns
+from postroom.store.fields import GIVEN_CONTENT, STATUSES, columns
 from postroom.store.housekeeping import left
 from postroom.store.order import terms
 from postroom.store.plan import Course, Plan, ask
 from postroom.store.questions import list_emails, recipients_of
+from postroom.store.unreadable import DAMAGE
 from postroom.vocabulary import EmailId, Status
 
 WAITING = (Status.PENDING, Status.QUEUED, Status.RETRYING, Status.IN_DOUBT)
@@ -48,6 +49,8 @@ def retry(ids: Sequence[EmailId], *, actor: str | None, strict: bool = True) -> 
     Recipients who have accepted stay accepted; those who were refused are tried again.
     """
     emails = yield from _lock("retry", ids, strict=strict)
+    if not strict:
+        emails = [email for email in emails if _is_readable(email)]
     return (yield from _requeue(emails, what="retried", actor=actor))
 
 
@@ -91,9 +94,9 @@ def _replay(email: _Locked, corrections: dict[str, Any], actor: str | None, limi
         corrected = letter.corrected(**corrections)
         version = email.version + 1
         yield from _add_version(email.id, version, corrected.freeze_within(limits))
-        outcomes = carry_over(email.outcomes, letter.recipients, corrected.recipients)
+        outcomes = _read(email, lambda: carry_over(email.outcomes, letter.recipients, corrected.recipients))
     else:
-        outcomes = reopen(email.outcomes)
+        outcomes = _read(email, lambda: reopen(email.outcomes))
     if email.status is Status.CANCELLED:
         yield ask("tally", changes=[{"name": "cancelled", "change": -1}])
     change = _change(email, Status.PENDING, due_now=True) | {"version": version, "outcomes": outcomes}
@@ -122,6 +125,27 @@ def reopen(outcomes: str | None) -> str | None:
     return json.dumps(kept) if any(each[0] == "sent" for each in kept) else None
 
 
+def _reopened(email: _Locked) -> str | None:
+    return _read(email, lambda: reopen(email.outcomes))
+
+
+def _read(email: _Locked, read: Callable[[], str | None]) -> str | None:
+    """Outcomes, or an error: who has accepted an email must be known before it is sent to anybody again."""
+    try:
+        return read()
+    except DAMAGE as error:
+        problem = "where its recipients stand is damaged; restore it from a backup, or dismiss the email"
+        raise UnreadableEmail(email.id, problem) from error
+
+
+def _is_readable(email: _Locked) -> bool:
+    try:
+        _reopened(email)
+    except UnreadableEmail:
+        return False
+    return True
+
+
 def carry_over(outcomes: str | None, before: Sequence[str], after: Sequence[str]) -> str | None:
     """The states of a corrected list of recipients: those who had accepted stay so, everybody else is open."""
     accepted = {
@@ -134,7 +158,7 @@ def carry_over(outcomes: str | None, before: Sequence[str], after: Sequence[str]
 def _requeue(emails: list[_Locked], *, what: str, actor: str | None) -> Plan[list[EmailId]]:
     if not emails:
         return []
-    changes = [_change(email, Status.PENDING, due_now=True) | {"outcomes": reopen(email.outcomes)} for email in emails]
+    changes = [_change(email, Status.PENDING, due_now=True) | {"outcomes": _reopened(email)} for email in emails]
     yield ask("change", changes=changes)
     yield ask("record", events=[_event(email, what, actor) for email in emails])
     yield ask("wake")
@@ -167,7 +191,7 @@ def _lock(act: str, ids: Sequence[EmailId], *, strict: bool) -> Plan[list[_Locke
     allowed = APPLIES_TO[act]
     rows = yield ask("lock", ids=list(ids))
     found = [
-        _Locked(id=EmailId(id), status=Status(status), attempts=attempts, outcomes=outcomes, version=version)
+        _Locked(id=EmailId(id), status=STATUSES[status], attempts=attempts, outcomes=outcomes, version=version)
         for id, status, attempts, _max, outcomes, version, _doubts, _due in rows
     ]
     if strict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
@@ -14,7 +15,14 @@ from postroom.store.enqueue import enqueue
 from postroom.store.fields import CLAIMED, columns, readers, written_out
 from postroom.store.housekeeping import forget
 from postroom.store.plan import Documents, Plan, Rows, ask
-from postroom.vocabulary import EmailId, Status
+from postroom.vocabulary import EmailId, OnDoubt, Priority, Status
+
+_CAREFUL = {
+    "read_on_doubt": defaultdict(lambda: OnDoubt.HOLD, {each.value: each for each in OnDoubt}),
+    "read_priority": defaultdict(lambda: Priority.BULK, {each.value: each for each in Priority}),
+}
+"""A word of a newer version is taken for the most careful one that is known: it is one email's matter, and must not
+fail the others of its batch."""
 
 
 def claim(*, worker: str, lease: timedelta, urgent: int, normal: int, bulk: int) -> Plan[list[Claimed]]:
@@ -107,6 +115,7 @@ def _expressions() -> dict[str, str]:
         "claim": "Claim(id, lease_token)",
         "dot_noted": "dot_noted_at is not None",
         "claimed_at": "instant(now)",
+        "envelope": 'envelope or ""',  # nothing when the content is gone
         "previous_owner": "previous_owner",
     }
 
@@ -121,7 +130,7 @@ def _reader() -> Callable[..., Claimed]:
         Claim=Claim,
         Claimed=Claimed,
         instant=instant,
-        **readers(CLAIMED),
+        **readers(CLAIMED) | _CAREFUL,
     )
 
 
@@ -136,7 +145,7 @@ def _with_attachments(emails: list[Claimed]) -> Plan[list[Claimed]]:
     wanted = sorted({digest for each in carried.values() for digest in each})
     contents = yield from read_attachments(wanted)
     return [
-        replace(email, attachments={digest: contents[digest] for digest in carried[email.id]})
+        replace(email, attachments={digest: contents[digest] for digest in carried[email.id] if digest in contents})
         if email.id in carried
         else email
         for email in emails

@@ -117,6 +117,7 @@ class Claimed:
     subject: str
     message_id: str
     envelope: str
+    """Empty when the content is gone."""
     text: str | None
     html: str | None
     claimed_at: datetime
@@ -252,6 +253,8 @@ class StoredEmail:
     """The last conversation in short."""
     history: tuple[HistoryEntry, ...] = ()
     """Oldest first; given for one email, left out of lists."""
+    unreadable: str | None = None
+    """What of it cannot be read, being damaged, gone or of a newer version, and what to do; None when all is well."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

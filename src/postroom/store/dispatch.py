@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 
 from postroom.store.claims import claimed_emails, names
 from postroom.store.contract import Claim, Claimed, instant
+from postroom.store.fields import DEAD_REASONS
 from postroom.store.plan import Plan, ask
 from postroom.vocabulary import DeadReason, EmailId, LeaseToken, Priority
 
@@ -137,7 +138,7 @@ def unannounced(*, limit: int) -> Plan[list[Died]]:
     return [
         Died(
             claim=_claim(id, token),
-            reason=DeadReason(reason),
+            reason=DEAD_REASONS[reason],
             attempts=attempts,
             last_error=last_error,
             at=instant(at),

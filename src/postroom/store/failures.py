@@ -15,11 +15,23 @@ from postroom.errors import PostroomError, SchemaError, StoreUnavailable
 _NO_SUCH_TABLE = {"42P01", "3F000"}
 """PostgreSQL: undefined table, undefined schema."""
 
-_AWAY = {"57P01", "57P02", "57P03", "53300", "40P01", "40001"}
-"""PostgreSQL: shutting down, crashed, starting up, no connection left; and a transaction that was given up for another
-one's sake, of which nothing remains. Class 08 is the connection itself."""
+_PASSING_CLASSES = {"08", "40", "53", "57", "58"}
+"""PostgreSQL, by the first two letters: the connection itself; a transaction given up for another one's sake, of which
+nothing remains; out of memory, disk or connections; an operator or a limit stepped in (shutting down, starting up,
+query cancelled, idle for too long); the server's own machine failed. None of it is about the statement: the same one
+may well succeed in a moment. `XX` is not among them: an internal error or damaged data does not pass by waiting, and
+waiting would hide it."""
 
-_SQLITE_AWAY = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_CANTOPEN", "SQLITE_IOERR", "SQLITE_FULL")
+_PASSING = {"25006", "25P03", "25P04", "55P03"}
+"""Read-only, as a server is that was the first before a failover; a transaction that was idle, or took, too long; a
+lock that was not to be had in time."""
+
+_HARMLESS = {"57014", "55P03", "40001", "40P01"}
+"""After these the connection is as good as it was."""
+
+_READ_ONLY = "25006"
+
+_SQLITE_AWAY = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_CANTOPEN", "SQLITE_IOERR", "SQLITE_FULL", "SQLITE_PROTOCOL")
 
 
 def translated(error: BaseException) -> PostroomError | None:
@@ -43,11 +55,22 @@ def missing_tables(error: BaseException) -> SchemaError | None:
 
 
 def unavailable(error: BaseException) -> StoreUnavailable | None:
-    """The error as a `StoreUnavailable` when it says that the database could not be reached or was too busy."""
+    """The error as a `StoreUnavailable` when it says that the database could not be reached, or could not just now."""
     for cause in _causes(error):
         if _is_away(cause):
-            return StoreUnavailable(f"the database cannot be reached just now: {_first_line(cause)}")
+            return StoreUnavailable(f"the database is out of reach or too busy just now: {_first_line(cause)}")
     return None
+
+
+def spoils_connection(error: BaseException) -> bool:
+    """Whether the connection on which this was raised is better dropped: it is lost, or it is to a server that cannot
+    serve, while a new connection may find another one."""
+    return any(_is_away(cause) and _sqlstate(cause) not in _HARMLESS for cause in _causes(error))
+
+
+def says_read_only(error: BaseException) -> bool:
+    """Whether the server may only read: then every connection to it may have been made before a failover."""
+    return any(_sqlstate(cause) == _READ_ONLY for cause in _causes(error))
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -74,7 +97,7 @@ def _is_away(error: BaseException) -> bool:
         # A closed connection has no error name of its own, only words.
         return getattr(error, "sqlite_errorname", "").startswith(_SQLITE_AWAY) or "closed database" in str(error)
     if state := _sqlstate(error):
-        return state in _AWAY or state.startswith("08")
+        return state in _PASSING or state[:2] in _PASSING_CLASSES
     return isinstance(error, ConnectionError) or _is_a_driver_without_server(error)
 
 

@@ -16,19 +16,22 @@ from operator import attrgetter
 from typing import Any
 
 from postroom.store.contract import moment
+from postroom.store.unreadable import Words
 from postroom.vocabulary import DeadReason, OnDoubt, Priority, Status
 
 Reader = Callable[[Any], Any] | Mapping[Any, Any]
 """What a driver's value means: a function of it, or, ten times as quick as calling an enum, a place to look it up."""
 
-_STATUS = {each.value: each for each in Status}
-_PRIORITY = {each.value: each for each in Priority}
-_ON_DOUBT = {each.value: each for each in OnDoubt}
-_DEAD_REASON: dict[str | None, DeadReason | None] = {None: None, **{each.value: each for each in DeadReason}}
+STATUSES, PRIORITIES = Words(Status), Words(Priority)
+DEAD_REASONS, ON_DOUBT = Words(DeadReason), Words(OnDoubt)
 
 
-def _document(text: str | None) -> Any:
-    return json.loads(text) if text else None
+def document(text: str | None) -> Any:
+    """A JSON object, where there is one."""
+    found = json.loads(text) if text else None
+    if found is not None and not isinstance(found, dict):
+        raise ValueError("expected an object")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +64,8 @@ class Field:
 
 STATE = (
     Field("id", "uuid", claimed=True, stored=True),
-    Field("status", "text", read=_STATUS, stored=True),
-    Field("priority", "smallint", given="priority._value_", read=_PRIORITY, claimed=True, stored=True),
+    Field("status", "text", read=STATUSES, stored=True),
+    Field("priority", "smallint", given="priority._value_", read=PRIORITIES, claimed=True, stored=True),
     Field("due_at", "timestamptz", read=moment, claimed=True, stored=True),
     Field("attempts", "integer", claimed=True, stored=True),
     Field("max_attempts", "integer", given="max_attempts", claimed=True, stored=True),
@@ -74,7 +77,7 @@ STATE = (
     Field("takeovers", "smallint", claimed=True, stored=True),
     Field("version", "smallint", claimed=True, stored=True),
     Field("policy", "text", given="policy", claimed=True, stored=True),
-    Field("on_doubt", "text", given="on_doubt._value_", read=_ON_DOUBT, claimed=True, stored=True),
+    Field("on_doubt", "text", given="on_doubt._value_", read=ON_DOUBT, claimed=True, stored=True),
     Field("sensitive", "boolean", given="sensitive", read=bool, claimed=True, stored=True),
     Field("channel", "text", given="channel", claimed=True),
     Field("kind", "text", given="kind", claimed=True, stored=True),
@@ -87,10 +90,10 @@ STATE = (
     Field("sent_at", "timestamptz", read=moment, stored=True),
     Field("finished_at", "timestamptz", read=moment, stored=True),
     Field("reply_code", "smallint", stored=True),
-    Field("reply", "text", read=_document, stored=True),
+    Field("reply", "text", read=document, stored=True),
     Field("outcomes", "text", claimed=True, stored=True),
     Field("last_error", "text", stored=True),
-    Field("dead_reason", "text", read=_DEAD_REASON, stored=True),
+    Field("dead_reason", "text", read=DEAD_REASONS, stored=True),
     Field("announced_at", "timestamptz"),
 )
 """The columns of `emails`: where an email stands."""

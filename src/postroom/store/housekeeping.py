@@ -121,7 +121,7 @@ def read_archive(ids: Sequence[EmailId]) -> Plan[list[dict[str, Any]]]:
     for row in rows:
         *_, text, html = row
         envelope = row[ENVELOPE]
-        contents = yield from read_attachments(digests_in(envelope))
+        contents = yield from read_attachments(digests_in(envelope or ""))
         email = stored(row, history=events.get(row[0], ()))
         found.append(as_archive(email, envelope=envelope, text=text, html=html, attachments=contents))
     return found

@@ -7,6 +7,7 @@ import threading
 import time
 from datetime import UTC, datetime, timedelta
 
+from postroom.fork import tell_after_fork
 from postroom.vocabulary import EmailId
 
 FIRST = EmailId("00000000-0000-0000-0000-000000000000")
@@ -24,6 +25,11 @@ class IdSource:
         self._lock = threading.Lock()
         self._millisecond = 0
         self._counter = 0
+        tell_after_fork(self)
+
+    def forget_parent(self) -> None:
+        """Another thread of the parent may have held the lock. Chance tells ids of parent and child apart."""
+        self._lock = threading.Lock()
 
     def next(self) -> EmailId:
         chance = int.from_bytes(os.urandom(10), "big")
@@ -63,4 +69,5 @@ def made_at(id: EmailId) -> datetime:
     return datetime.fromtimestamp(int(id[:8] + id[9:13], 16) / 1000, tz=UTC)
 
 
-new_id = IdSource().next
+_source = IdSource()
+new_id = _source.next

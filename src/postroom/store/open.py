@@ -7,8 +7,10 @@ from urllib.parse import unquote, urlsplit
 
 from postroom.errors import ConfigurationError
 from postroom.store.dialect import Clock
-from postroom.store.postgres.database import AsyncPostgresDatabase, PostgresDatabase
-from postroom.store.sqlite.database import AsyncSqliteDatabase, SqliteDatabase
+from postroom.store.postgres.awaiting import AsyncPostgresDatabase
+from postroom.store.postgres.database import PostgresDatabase
+from postroom.store.sqlite.awaiting import AsyncSqliteDatabase
+from postroom.store.sqlite.database import SqliteDatabase
 
 Database = SqliteDatabase | PostgresDatabase
 AsyncDatabase = AsyncSqliteDatabase | AsyncPostgresDatabase

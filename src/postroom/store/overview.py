@@ -13,9 +13,11 @@ from typing import Any
 
 from postroom.compose.frozen import recipients_in
 from postroom.store.contract import Filter, moment
+from postroom.store.fields import DEAD_REASONS, STATUSES
 from postroom.store.ids import LAST
 from postroom.store.plan import Plan, Rows, ask
 from postroom.store.questions import driver, earliest, latest
+from postroom.store.unreadable import Reading
 from postroom.vocabulary import DeadReason, EmailId, Status
 
 _UNFINISHED = tuple(status for status in Status if status not in (Status.SENT, Status.CANCELLED))
@@ -62,9 +64,13 @@ def versions(id: EmailId) -> Plan[tuple[Version, ...]]:
     """The versions of an email's content, the first one first."""
     rows = yield ask("versions", id=id)
     return tuple(
-        Version(number=number, subject=subject, recipients=recipients_in(envelope), size=size)
+        Version(number=number, subject=subject, recipients=_recipients(envelope), size=size)
         for number, subject, envelope, size in rows
     )
+
+
+def _recipients(envelope: str) -> tuple[str, ...]:
+    return Reading().piece("envelope", lambda: recipients_in(envelope), ())
 
 
 def failures(*, at_most: int, workspaces: Sequence[str] | None = None) -> Plan[list[Failure]]:
@@ -72,7 +78,7 @@ def failures(*, at_most: int, workspaces: Sequence[str] | None = None) -> Plan[l
     rows = yield ask("failures", limit=at_most, workspaces=_list_or_null(workspaces))
     return [
         Failure(
-            reason=DeadReason(reason),
+            reason=DEAD_REASONS[reason],
             reply_code=reply_code,
             error=error or "",
             count=int(count),
@@ -115,7 +121,7 @@ def oldest_due_within(workspaces: Sequence[str], *, at_most: int = 2_000) -> Pla
 def placed(ids: Sequence[EmailId]) -> Plan[list[Placed]]:
     """Where these emails belong and stand; those that are not there are left out."""
     rows = yield ask("placed", ids=list(ids))
-    return [Placed(id=EmailId(id), workspace=workspace, status=Status(status)) for id, workspace, status in rows]
+    return [Placed(id=EmailId(id), workspace=workspace, status=STATUSES[status]) for id, workspace, status in rows]
 
 
 def under_key(key: str) -> Plan[list[tuple[str, EmailId]]]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from postroom.compose.frozen import recipients_in
 from postroom.errors import EmailNotFound
 from postroom.store.contract import Conservation, Filter, HistoryEntry, Page, Recipient, StoredEmail, moment
-from postroom.store.fields import STORED, columns
+from postroom.store.fields import STORED, Field, columns, document
 from postroom.store.ids import FIRST, LAST, first_id_at
 from postroom.store.order import recipient_term, tags_in
 from postroom.store.plan import Plan, Row, Rows, Statement, ask
+from postroom.store.unreadable import DAMAGE, UNREADABLE, Reading, Words
 from postroom.vocabulary import EmailId, Status
 
 ENVELOPE = columns(STORED).index("envelope")
@@ -27,6 +28,7 @@ COUNTED = (*Status, *GONE)
 
 TALLIED = (Status.SENT, Status.CANCELLED, *GONE)
 """Counted along the way, so that nobody counts finished rows; the rest is counted in place."""
+
 
 CLOCK_SLACK = timedelta(minutes=10)
 """How far the clock of a machine that enqueues may be from the database's."""
@@ -72,14 +74,20 @@ def count(wanted: Filter, *, at_most: int) -> Plan[int]:
 def counts() -> Plan[dict[str, int]]:
     """How many emails there are, by status, and how many have gone. Does not look at finished rows."""
     rows, tallies = _rows_and_tallies((yield ask("count_unfinished")))
-    return {str(name): (tallies if name in TALLIED else rows).get(name, 0) for name in COUNTED}
+    found = {str(name): (tallies if name in TALLIED else rows).get(name, 0) for name in COUNTED}
+    return found | _of_newer_versions(rows)
 
 
 def conservation() -> Plan[Conservation]:
     """Both sides of the sum: what was enqueued, and where all of it is now, counted row by row."""
     rows, tallies = _rows_and_tallies((yield ask("count_all")))
-    found = {str(name): (tallies if name in GONE else rows).get(name, 0) for name in COUNTED}
+    found = {str(name): (tallies if name in GONE else rows).get(name, 0) for name in COUNTED} | _of_newer_versions(rows)
     return Conservation(enqueued=tallies.get("enqueued", 0), counts=found)
+
+
+def _of_newer_versions(rows: dict[str, int]) -> dict[str, int]:
+    """Emails in a status that this version does not know are there all the same."""
+    return {name: count for name, count in rows.items() if name not in COUNTED}
 
 
 def _rows_and_tallies(found: Rows) -> tuple[dict[str, int], dict[str, int]]:
@@ -204,17 +212,49 @@ def earliest(wanted: Filter) -> EmailId:
 
 
 def stored(row: Row, *, history: tuple[HistoryEntry, ...] = ()) -> StoredEmail:
-    """A row that begins with the `stored` columns, as a value."""
-    email = {field.name: field.value(found) for field, found in zip(STORED, row, strict=False)}
+    """A row that begins with the `stored` columns, as a value. What cannot be read of it is said, and hides nothing."""
+    reading = Reading()
+    email = {field.name: _read(field, found, reading) for field, found in zip(STORED, row, strict=False)}
     envelope, outcomes, terms, due_at = [email.pop(name) for name in ("envelope", "outcomes", "terms", "due_at")]
-    state = email["status"]
+    reading.gone = envelope is None
+    if email["policy"].startswith("{"):
+        reading.piece("retry policy", lambda: json.loads(email["policy"]), None)
+    state, code = email["status"], email["reply_code"]
     return StoredEmail(
-        **email,
-        recipients=recipients_of(recipients_in(envelope), outcomes, state, email["reply_code"]),
+        **email | _standing_in(email),
+        recipients=_recipients(envelope, outcomes, state, code, reading),
         next_attempt_at=due_at if state in (Status.PENDING, Status.RETRYING, Status.IN_DOUBT) else None,
-        tags=tags_in(terms),
+        tags=reading.piece("tags", lambda: tags_in(terms or "[]"), ()),
         history=history,
+        unreadable=reading.trouble,
     )
+
+
+def _read(field: Field, found: Any, reading: Reading) -> Any:
+    if isinstance(field.read, Words):
+        return reading.word(field.read, found, field.name.replace("_", " "))
+    if field.read is document:
+        return reading.piece(f"last {field.name}", lambda: document(found), None)
+    return field.value(found)
+
+
+def _standing_in(email: Mapping[str, Any]) -> dict[str, Any]:
+    """What is shown in the place of a content that is gone."""
+    if email["subject"] is not None:
+        return {}
+    return {"subject": UNREADABLE, "message_id": "", "size": 0}
+
+
+def _recipients(
+    envelope: str | None, outcomes: str | None, status: Status, code: int | None, reading: Reading
+) -> tuple[Recipient, ...]:
+    """Where each recipient stands; without the outcomes, where that cannot be read."""
+    nobody: tuple[str, ...] = ()
+    addresses = reading.piece("envelope", lambda: recipients_in(envelope) if envelope else nobody, nobody)
+    shared = recipients_of(addresses, None, status, code)
+    if outcomes is None or not addresses:
+        return shared
+    return reading.piece("recipients' outcomes", lambda: recipients_of(addresses, outcomes, status, code), shared)
 
 
 def recipients_of(
@@ -233,7 +273,14 @@ def recipients_of(
 
 def _entry(row: Row) -> HistoryEntry:
     _id, at, what, attempt, actor, detail = row
-    return HistoryEntry(at=_instant(at), what=what, attempt=attempt, actor=actor, detail=json.loads(detail))
+    return HistoryEntry(at=_instant(at), what=what, attempt=attempt, actor=actor, detail=_detail(detail))
+
+
+def _detail(text: str) -> dict[str, Any]:
+    try:
+        return dict(json.loads(text))
+    except DAMAGE:
+        return {"unreadable": text}
 
 
 def _instant(value: Any) -> datetime:

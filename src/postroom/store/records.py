@@ -18,7 +18,7 @@ def as_record(email: StoredEmail) -> dict[str, Any]:
 
 
 def as_archive(
-    email: StoredEmail, *, envelope: str, text: str | None, html: str | None, attachments: Mapping[str, bytes]
+    email: StoredEmail, *, envelope: str | None, text: str | None, html: str | None, attachments: Mapping[str, bytes]
 ) -> dict[str, Any]:
     """Everything about an email, its content included, so that it can be read when the outbox has forgotten it."""
     return as_record(email) | {

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from postroom.compose.outgoing import outgoing
+from postroom.errors import UnreadableEmail
 from postroom.send.contract import Envelope, Report
 from postroom.settle.attempt import Attempted, Outcome, RecipientState, RecipientStatus
 from postroom.settle.policy import RetryPolicy
 from postroom.store.contract import Claim, Claimed, Settlement
+from postroom.store.unreadable import GONE
 from postroom.vocabulary import DeadReason, Status
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
@@ -44,6 +46,7 @@ class Parcel:
 
 def pack(claimed: Claimed) -> Parcel:
     """Make an email ready. Raises whatever composing raises, or judging would: such an email is `invalid`."""
+    insist_on_content(claimed)
     letter = outgoing(
         subject=claimed.subject,
         message_id=claimed.message_id,
@@ -62,6 +65,12 @@ def pack(claimed: Claimed) -> Parcel:
         id=claimed.id,
     )
     return Parcel(claimed, claimed.claim, envelope, recipients)
+
+
+def insist_on_content(claimed: Claimed) -> None:
+    """Raise if there is nothing to be sent any more."""
+    if not claimed.envelope:
+        raise UnreadableEmail(claimed.id, GONE)
 
 
 def _open(states: tuple[RecipientState, ...]) -> tuple[str, ...]:
@@ -135,6 +144,8 @@ def left_in_doubt(report: Report) -> bool:
 def invalid(claimed: Claimed, error: Exception) -> Settlement:
     """An email that could not be built is dead at once; the message says no more than what kind of error it was."""
     problem = f"the email could not be built ({type(error).__name__}); correct it and replay it"
+    if isinstance(error, UnreadableEmail):
+        problem = f"the email could not be built: {error.problem}"
     return Settlement(
         claim=claimed.claim,
         status=Status.DEAD,

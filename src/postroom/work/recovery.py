@@ -23,7 +23,7 @@ from postroom.store.open import AsyncDatabase
 from postroom.store.plan import Plan, ask
 from postroom.vocabulary import LeaseToken, OnDoubt
 from postroom.work.journal import LastWords, Memory, has_journal, last_words, read_memory
-from postroom.work.parcel import attempted, invalid, recipient_states, settlement
+from postroom.work.parcel import attempted, insist_on_content, invalid, recipient_states, settlement
 
 BATCH = 200
 
@@ -128,6 +128,7 @@ class Recovery:
 
 
 def _decide(email: Claimed, dot_left: bool | None) -> Settlement:
+    insist_on_content(email)
     states = recipient_states(email, recipients_in(email.envelope))
     outcome = settle_takeover(attempted(email, states), dot_left=dot_left, now=email.claimed_at, jitter=random.random())
     logger.warning(

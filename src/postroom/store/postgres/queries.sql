@@ -157,6 +157,7 @@ FROM postroom.attachments
 WHERE digest IN (SELECT json_array_elements_text((:digests::text)::json));
 
 -- Take the emails whose turn it is, each lane up to its share; what a lane leaves unused goes to the next one.
+-- LEFT JOIN: an email whose content is gone is its claimer's to settle, not nobody's.
 -- `= ANY (ARRAY …)` keeps the planner on the primary key however many rows it expects.
 -- name: claim
 WITH urgent AS MATERIALIZED (
@@ -199,7 +200,7 @@ claimed AS (
 )
 SELECT {claimed_columns}, NULL
 FROM claimed e
-JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
+LEFT JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
 ORDER BY e.priority, e.due_at, e.id;
 
 -- Take over emails whose owner let the lease run out, or is known to be dead. They come with a new token; the caller
@@ -224,7 +225,7 @@ claimed AS (
 SELECT {claimed_columns}, expired.worker
 FROM claimed e
 JOIN expired ON expired.id = e.id
-JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
+LEFT JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
 ORDER BY e.id;
 
 -- Claims that are still ours, locked in one order: a settle of the same emails goes by it too, so neither waits for the
@@ -351,7 +352,7 @@ claimed AS (
 )
 SELECT {claimed_columns}, NULL
 FROM claimed e
-JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
+LEFT JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
 ORDER BY e.priority, e.due_at, e.id;
 
 -- Become the owner of the email that a message names, if it is still queued for that very attempt, and read nothing of
@@ -590,7 +591,10 @@ gone_terms AS (
         SELECT found.place
         FROM gone
         JOIN postroom.contents c ON c.email_id = gone.id
-        CROSS JOIN json_array_elements_text(c.terms::json) AS wanted (term)
+        -- Damaged ones are left behind: no list finds an email by them that is not there.
+        CROSS JOIN json_array_elements_text(
+            CASE WHEN c.terms ~ '^\[("([^"\\]|\\.)*"(, ?|(?=\])))*\]$' THEN c.terms ELSE '[]' END::json
+        ) AS wanted (term)
         CROSS JOIN LATERAL (
             SELECT t.ctid AS place
             FROM postroom.terms t
@@ -619,7 +623,7 @@ RETURNING id::text;
 -- name: get
 SELECT {stored}
 FROM postroom.emails e
-JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
+LEFT JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
 WHERE e.id = :id::uuid;
 
 -- The content of one version of an email.
@@ -637,12 +641,12 @@ ORDER BY id;
 
 -- The LIMIT keeps the planner from merging the two tables, which would read all content newer than the page.
 -- fragment: with_content
-CROSS JOIN LATERAL (
+LEFT JOIN LATERAL (
     SELECT *
     FROM postroom.contents
     WHERE email_id = e.id AND version = e.version
     LIMIT 1
-) AS c
+) AS c ON true
 
 -- Newest first, by id alone.
 -- name: list_newest
@@ -770,7 +774,7 @@ FOR UPDATE SKIP LOCKED;
 -- name: archive
 SELECT {stored}, c.text, c.html
 FROM postroom.emails e
-JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
+LEFT JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
 WHERE e.id = ANY (ARRAY (SELECT json_array_elements_text((:ids::text)::json)::uuid))
 ORDER BY e.id;
 

@@ -136,12 +136,13 @@ status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
 -- fragment: still_ours
 e.worker = iif(postroom_picked.id > '', :worker, NULL)
 
--- CROSS JOIN keeps SQLite from starting with all emails.
+-- CROSS JOIN keeps SQLite from starting with all emails. LEFT JOIN: an email whose content is gone is its claimer's to
+-- settle, not nobody's.
 -- fragment: picked
 SELECT {claimed_columns}, postroom_picked.worker
 FROM postroom_picked
 CROSS JOIN postroom_emails e ON e.id = postroom_picked.id
-CROSS JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+LEFT JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
 WHERE {still_ours}
 
 -- Take the emails whose turn it is, each lane up to its share; what a lane leaves unused goes to the next one.
@@ -513,7 +514,8 @@ WHERE (term, email_id) IN (
     SELECT term.value, c.email_id
     FROM json_each(:ids) AS gone
     JOIN postroom_contents c ON c.email_id = gone.value,
-        json_each(c.terms) AS term
+        -- Damaged ones are left behind: no list finds an email by them that is not there.
+        json_each(iif(json_valid(c.terms), c.terms, '[]')) AS term
 );
 DELETE FROM postroom_contents
 WHERE email_id IN (SELECT value FROM json_each(:ids));
@@ -529,7 +531,7 @@ RETURNING id;
 -- name: get
 SELECT {stored}
 FROM postroom_emails e
-JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+LEFT JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
 WHERE e.id = :id;
 
 -- The content of one version of an email.
@@ -545,11 +547,11 @@ FROM json_each(:ids) AS wanted
 CROSS JOIN postroom_events v ON v.email_id = wanted.value
 ORDER BY v.id;
 
--- Newest first, by id alone. CROSS JOIN keeps SQLite from starting with the content, here and in the other lists.
+-- Newest first, by id alone. LEFT JOIN, because an email whose content is gone is an email all the same.
 -- name: list_newest
 SELECT {stored}
 FROM postroom_emails e
-CROSS JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+LEFT JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
 WHERE e.id < :before AND e.id >= :after
     AND {residual}
 ORDER BY e.id DESC
@@ -559,7 +561,7 @@ LIMIT :limit;
 -- name: list_by_status
 SELECT {stored}
 FROM postroom_emails e
-CROSS JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+LEFT JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
 WHERE e.status = :driving AND e.status NOT IN ('sent', 'cancelled')
     AND e.id < :before AND e.id >= :after
     AND {residual}
@@ -570,7 +572,7 @@ LIMIT :limit;
 -- name: list_cancelled
 SELECT {stored}
 FROM postroom_emails e
-CROSS JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+LEFT JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
 WHERE e.status = 'cancelled'
     AND e.id < :before AND e.id >= :after
     AND {residual}
@@ -581,7 +583,7 @@ LIMIT :limit;
 -- name: list_sent
 SELECT {stored}
 FROM postroom_emails e
-CROSS JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+LEFT JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
 WHERE e.status = 'sent'
     AND e.id < :before AND e.id >= :after
     AND {residual}
@@ -593,7 +595,7 @@ LIMIT :limit;
 SELECT {stored}
 FROM postroom_terms driving
 CROSS JOIN postroom_emails e ON e.id = driving.email_id
-CROSS JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+LEFT JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
 WHERE driving.term = :driving
     AND driving.email_id < :before AND driving.email_id >= :after
     AND {residual}
@@ -670,7 +672,7 @@ LIMIT :limit;
 -- name: archive
 SELECT {stored}, c.text, c.html
 FROM postroom_emails e
-JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+LEFT JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
 WHERE e.id IN (SELECT value FROM json_each(:ids))
 ORDER BY e.id;
 

@@ -1,0 +1,101 @@
+"""Our own connections to PostgreSQL: what the shells for threads and for event loops share.
+
+A connection that the server has ended while it lay in the pool is not given out. One on which the server turned out to
+be unable to serve is not put back: the next attempt connects anew, perhaps to another server. A forked child begins
+with a pool of its own, and an event loop with one of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postroom.errors import ConfigurationError
+from postroom.store.dialect import Clock, postgres_dialect
+from postroom.store.failures import says_read_only, spoils_connection
+from postroom.store.plan import Copy
+from postroom.store.postgres.idle import has_news
+
+UTC = "SET timezone TO 'UTC'"
+"""Poolers remember the time zone of each of their clients."""
+
+abandoned: list[Any] = []
+"""Pools of the parent, in a forked child. Whatever is done to them, or to their connections when nobody refers to them
+any more, would be said on sockets that the parent goes on using: so they are kept, and left alone."""
+
+
+class Postgres:
+    """What the sync and the async shell share."""
+
+    copies = True
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        schema: str = "postroom",
+        clock: Clock | None = None,
+        connections: int = 8,
+        pooled: bool = False,
+    ) -> None:
+        self.url = url
+        self.pooled = pooled
+        """A pooler stands between, and gives each transaction to another session."""
+        self.session = self._session(pooled)
+        """What to say when connecting, beside the URL."""
+        self.dialect = postgres_dialect(schema=schema, clock=clock or (lambda: None))
+        self._connections = connections
+        self._psycopg, self._psycopg_pool = _import_psycopg()
+        self._era = 0
+        """Connections of an earlier one are not given out again: they may be to a server that may only read."""
+
+    def _pool_settings(self) -> dict[str, Any]:
+        return {
+            "conninfo": self.url,
+            "min_size": 0,
+            "max_size": self._connections,
+            "open": False,
+            "timeout": 5,
+            # Given up soon, because each further try of the pool's own comes later than the one before: whoever asks
+            # next has it tried at once.
+            "reconnect_timeout": 2,
+            "kwargs": {"autocommit": True, **self.session},
+            "name": "postroom",
+            "configure": self._configure,
+        }
+
+    def _configure(self, connection: Any) -> Any:
+        raise NotImplementedError
+
+    @staticmethod
+    def _session(pooled: bool) -> dict[str, Any]:
+        """A pooler knows no start-up options, and what was prepared in one session is not there in the next."""
+        particular = {"prepare_threshold": None} if pooled else {"options": "-c timezone=UTC"}
+        return {"application_name": "postroom", **particular}
+
+    def _copy_sql(self, step: Copy) -> str:
+        return f"COPY {self.dialect.tables}{step.table} ({', '.join(step.columns)}) FROM STDIN"
+
+    def _is_of_this_era(self, connection: Any) -> bool:
+        return bool(connection.postroom_era == self._era)
+
+    @staticmethod
+    def _is_quiet(connection: Any) -> bool:
+        """Whether a connection from the pool can be used without a further look."""
+        return not connection.closed and not has_news(connection.pgconn.socket)
+
+    def _spoiled(self, error: BaseException) -> bool:
+        """Whether to drop the connection on which this was raised; and, with it, all that may be alike."""
+        if says_read_only(error):
+            self._era += 1
+        return spoils_connection(error)
+
+
+def _import_psycopg() -> tuple[Any, Any]:
+    try:
+        import psycopg
+        import psycopg_pool
+    except ImportError as error:
+        raise ConfigurationError(
+            "PostgreSQL needs psycopg: install it with `pip install 'postroom[postgres]'`"
+        ) from error
+    return psycopg, psycopg_pool

@@ -8,6 +8,10 @@ from postroom.store.sqlite.database import SqliteDatabase
 DAMAGES = {
     "envelope": ("UPDATE {contents} SET envelope = '{{broken' WHERE email_id = '{id}'", "envelope"),
     "envelope of another shape": ("UPDATE {contents} SET envelope = '[1, 2]' WHERE email_id = '{id}'", "envelope"),
+    "envelope cut off amid its attachments": (
+        "UPDATE {contents} SET envelope = '{{\"date\":1,\"attachments\":[' WHERE email_id = '{id}'",
+        "envelope",
+    ),
     "terms": ("UPDATE {contents} SET terms = '[\"tag:a' WHERE email_id = '{id}'", "tags"),
     "outcomes": ("UPDATE {emails} SET outcomes = '[[\"sent\"' WHERE id = '{id}'", "recipients' outcomes"),
     "outcomes of others": ("UPDATE {emails} SET outcomes = '[]' WHERE id = '{id}'", "recipients' outcomes"),

@@ -230,9 +230,13 @@ def stored(row: Row, *, history: tuple[HistoryEntry, ...] = ()) -> StoredEmail:
     )
 
 
+_IN_WORDS = {"dead_reason": "reason of death"}
+"""What a column is called where people are told that it cannot be read."""
+
+
 def _read(field: Field, found: Any, reading: Reading) -> Any:
     if isinstance(field.read, Words):
-        return reading.word(field.read, found, field.name.replace("_", " "))
+        return reading.word(field.read, found, _IN_WORDS.get(field.name, field.name))
     if field.read is document:
         return reading.piece(f"last {field.name}", lambda: document(found), None)
     return field.value(found)

@@ -1,0 +1,1 @@
+"""An outbox in the processes of real programs: gunicorn, uvicorn, Celery, multiprocessing."""

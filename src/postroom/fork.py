@@ -30,6 +30,17 @@ def tell_after_fork(thing: Forkable) -> None:
     _forkables.add(thing)
 
 
+def lead_nowhere(descriptor: int) -> None:
+    """In a child, part with a descriptor of the parent's without a word to whoever is at its other end.
+
+    That would otherwise not hear of the parent's death while a child lives. The number stays taken, so that whoever
+    still knows it writes into nothing, never into what was opened since.
+    """
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, descriptor, inheritable=False)
+    os.close(nowhere)
+
+
 def _in_child() -> None:
     for thing in list(_forkables):
         thing.forget_parent()

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
+import signal
 import threading
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 
 import pytest
@@ -154,6 +157,31 @@ def test_a_child_forked_inside_a_transaction_neither_commits_nor_rolls_back_what
 
     assert unseen
     assert stored(store_url) >= {first, second, *receipts}
+
+
+def test_what_a_killed_parent_had_open_does_not_live_on_in_its_children(used: Outbox, store_url: str) -> None:
+    """The server hears of its end at once: whoever wants the same key does not wait for the children's end."""
+    ready, over = multiprocessing.Pipe(), multiprocessing.Pipe()
+
+    def hold() -> None:
+        with used.transaction() as connection:
+            used.enqueue(email("never committed"), key="invoice-7", connection=connection)
+            grandchild = Child(over[0].recv)
+            ready[1].send(True)
+            grandchild.result()
+
+    parent = Child(hold)
+    ready[0].recv()
+    os.kill(parent.pid, signal.SIGKILL)
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(used.enqueue, email("by somebody else"), key="invoice-7")
+        try:
+            receipt = asked.result(20)
+        finally:
+            over[1].send(True)
+
+    assert not receipt.duplicate
+    assert receipt.id in stored(store_url)
 
 
 def test_multiprocessing_by_fork_works_as_it_is(used: Outbox, store_url: str) -> None:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import WeakSet
 
 from postroom.errors import StoreUnavailable
 from postroom.fork import tell_after_fork
@@ -31,7 +30,6 @@ class AsyncPostgresDatabase(Postgres):
         """How often `run` found the database out of reach."""
         self._pools: dict[asyncio.AbstractEventLoop, psycopg_pool.AsyncConnectionPool[Any]] = {}
         """A pool belongs to the loop it was made in."""
-        self._made: WeakSet[psycopg.AsyncConnection[Any]] = WeakSet()
         tell_after_fork(self)
 
     async def run(self, plan: Plan[T], *, writes: bool = True, atomic: bool = True) -> T:
@@ -105,8 +103,9 @@ class AsyncPostgresDatabase(Postgres):
 
     def forget_parent(self) -> None:
         """Pools of this process's own."""
-        abandoned.extend((self._pools, self._made))
-        self._pools, self._made = {}, WeakSet()
+        abandoned.append(self._pools)
+        self._part_with_parent()
+        self._pools = {}
 
     def _pool_of_this_loop(self) -> psycopg_pool.AsyncConnectionPool[Any]:
         loop = asyncio.get_running_loop()
@@ -119,7 +118,7 @@ class AsyncPostgresDatabase(Postgres):
         """`asyncio.run` may be called again and again; what was opened in a loop that is closed cannot be awaited."""
         for loop in [each for each in self._pools if each.is_closed()]:
             del self._pools[loop]
-            for connection in [each for each in self._made if each.postroom_loop is loop]:  # type: ignore[attr-defined]
+            for connection in [each for each in self._made if each.postroom_loop is loop]:
                 connection.pgconn.finish()
 
     async def _take(self, pool: psycopg_pool.AsyncConnectionPool[Any]) -> psycopg.AsyncConnection[Any]:

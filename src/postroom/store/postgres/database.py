@@ -89,6 +89,7 @@ class PostgresDatabase(Postgres):
         """A pool of this process's own."""
         self._pool._closed = True  # or it would wait for its threads, which are the parent's, when Python ends
         abandoned.append(self._pool)
+        self._part_with_parent()
         self._pool = self._new_pool()
 
     def _new_pool(self) -> psycopg_pool.ConnectionPool[Any]:
@@ -113,6 +114,7 @@ class PostgresDatabase(Postgres):
 
     def _configure(self, connection: psycopg.Connection[Any]) -> None:
         connection.postroom_era = self._era  # type: ignore[attr-defined]
+        self._made.add(connection)
         if self.pooled:
             connection.execute(UTC)
 

@@ -7,9 +7,12 @@ with a pool of its own, and an event loop with one of its own.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
+from weakref import WeakSet
 
 from postroom.errors import ConfigurationError
+from postroom.fork import lead_nowhere
 from postroom.store.dialect import Clock, postgres_dialect
 from postroom.store.failures import says_read_only, spoils_connection
 from postroom.store.plan import Copy
@@ -19,8 +22,8 @@ UTC = "SET timezone TO 'UTC'"
 """Poolers remember the time zone of each of their clients."""
 
 abandoned: list[Any] = []
-"""Pools of the parent, in a forked child. Whatever is done to them, or to their connections when nobody refers to them
-any more, would be said on sockets that the parent goes on using: so they are kept, and left alone."""
+"""Pools and connections of the parent, in a forked child. Nothing is to be done to them, not even when nobody refers
+to them any more: so they are kept, and left alone."""
 
 
 class Postgres:
@@ -45,6 +48,8 @@ class Postgres:
         self.dialect = postgres_dialect(schema=schema, clock=clock or (lambda: None))
         self._connections = connections
         self._psycopg, self._psycopg_pool = _import_psycopg()
+        self._made: WeakSet[Any] = WeakSet()
+        """Every connection there is, in use or not."""
         self._era = 0
         """Connections of an earlier one are not given out again: they may be to a server that may only read."""
 
@@ -65,6 +70,14 @@ class Postgres:
 
     def _configure(self, connection: Any) -> Any:
         raise NotImplementedError
+
+    def _part_with_parent(self) -> None:
+        """In a forked child: the connections made so far are the parent's, and end when it does, with their locks."""
+        for connection in list(self._made):
+            with suppress(self._psycopg.Error, OSError):  # closed already
+                lead_nowhere(connection.pgconn.socket)
+            abandoned.append(connection)
+        self._made = WeakSet()
 
     @staticmethod
     def _session(pooled: bool) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from postroom.store.contract import Claimed, Settlement
 from postroom.vocabulary import OnDoubt
 from postroom.work.acceptance import accepted
 from postroom.work.journal import Journal, JournalFailed
+from postroom.work.lost_commits import came_back
 from postroom.work.minder import TransportMinder
 from postroom.work.parcel import Parcel, invalid, left_in_doubt, pack, settlement
 from postroom.work.settler import Settler
@@ -92,6 +93,10 @@ class Attempts:
 
     def _pack(self, email: Claimed) -> Parcel | None:
         """Make an email ready; one that cannot be is settled here, and hurts nobody else."""
+        known = self._journal.accepted(email.id)
+        if known is not None and (settled := came_back(email, known)) is not None:
+            self._settler.add(settled)
+            return None
         try:
             parcel = pack(email)
         except Exception as error:  # noqa: BLE001  whatever it is, it is about this email alone

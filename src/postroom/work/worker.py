@@ -124,7 +124,11 @@ class Worker:
             poll=self.settings.poll,
             until_idle=self.settings.until_idle,
             idle=self._idle,
-            ready=lambda: not self._attempts.journal_failed and self._settler.backlog <= 2 * MOST_BUFFERED,
+            ready=lambda: (
+                not self._attempts.journal_failed
+                and not self._recovery.behind
+                and self._settler.backlog <= 2 * MOST_BUFFERED
+            ),
             buffer=self._buffer,
             holdings=self._held,
             gate=self.minder,

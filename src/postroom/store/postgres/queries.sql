@@ -545,7 +545,7 @@ settled AS (
     UPDATE postroom.emails e
     SET {as_it_came_out}
     FROM outcome o
-    WHERE e.id = o.id AND e.id = ANY (ARRAY (SELECT id FROM outcome))
+    WHERE e.id = o.id
     RETURNING e.id, e.status, e.attempts, o.event, o.detail
 ),
 {told};

@@ -51,9 +51,7 @@ def cluster() -> Iterator[PostgresCluster]:
 
 
 @pytest.fixture
-def failing_over(
-    cluster: PostgresCluster, server: ScriptedSmtp, tmp_path: Path, nursery: Nursery
-) -> Iterator[Office]:
+def failing_over(cluster: PostgresCluster, server: ScriptedSmtp, tmp_path: Path, nursery: Nursery) -> Iterator[Office]:
     with Office(cluster.url, server, tmp_path, nursery) as office:
         office.outbox.migrate()
         yield office

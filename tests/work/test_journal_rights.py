@@ -32,9 +32,12 @@ from postroom.store.contract import Claim
 from postroom.store.open import open_async_database
 from postroom.work.journal import Journal, JournalFailed, last_words, read_memory
 from postroom.work.recovery import Recovery
+from postroom.cli.journal_checks import check_journals
+from postroom.config import Settings
 
 folder = Path(sys.argv[1])
 database = open_async_database(f"sqlite:///{folder}/outbox.db")  # reads our own files; nothing is connected yet
+settings = Settings(database="sqlite:///outbox.db", journal=folder / "journals")
 user, groups = int(sys.argv[2]), json.loads(sys.argv[3])
 os.setgroups(groups)
 os.setgid(user)
@@ -217,3 +220,30 @@ def test_an_email_whose_journal_is_out_of_reach_is_in_doubt(folder: Path) -> Non
     assert run_as(WORKER, SWEEP, folder) == 1
     with Outbox(url) as outbox:
         assert (outbox.get(id).status, outbox.get(id).doubts) == (Status.IN_DOUBT, 1)
+
+
+DOCTOR = """
+print(json.dumps([[found.level, found.detail, found.remedy] for found in check_journals(settings)]))
+"""
+
+
+def test_the_doctor_tells_whose_journals_cannot_be_read(folder: Path) -> None:
+    shared = folder / "journals"
+    shared.mkdir()
+    os.chown(shared, APPLICATION, GROUP)
+    shared.chmod(0o750)
+    run_as(APPLICATION, NOTE_AND_DIE, folder)
+    shared.chmod(0o2770)
+    [[level, detail, remedy]] = run_as(WORKER, DOCTOR, folder, groups=(GROUP,))
+
+    assert level == "warn"
+    assert f"journals of user {APPLICATION}" in detail
+    assert "chmod 2770" in remedy
+
+
+def test_the_doctor_tells_that_a_folder_is_not_ours(folder: Path) -> None:
+    (folder / "journals").mkdir(mode=0o700)
+    [[level, detail, _remedy]] = run_as(WORKER, DOCTOR, folder)
+
+    assert level == "fail"
+    assert f"{folder / 'journals'} cannot be written by" in detail

@@ -24,7 +24,7 @@ from tests.work.office import Office, wait_until
 
 
 class Replica:
-    """A server whose data can be put back to an earlier moment: as if another one, that knew no more, took its place."""
+    """A server whose data can be put back to an earlier moment: as if one that knew no more took its place."""
 
     def __init__(self, cluster: PostgresCluster) -> None:
         self._cluster = cluster

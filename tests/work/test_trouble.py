@@ -253,4 +253,6 @@ def test_a_journal_folder_that_cannot_be_made_is_an_error_at_the_start(office: O
     worker = office.start_worker(journals=tmp_path / "a file" / "journals")
 
     assert worker.wait(PATIENCE) > 0
+    assert "set POSTROOM_JOURNAL" in office.logs()
+    assert "Traceback" not in office.logs()
     wait_until(lambda: office.get(id).status is Status.PENDING)

@@ -26,7 +26,7 @@ from postroom.outbox import Outbox
 
 
 def doctor(target: Target, json: Json = False) -> None:
-    """Check settings, database, schema, clock, journals, mail server, broker, and that nothing is lost. Changes nothing."""
+    """Check settings, database, clock, journals, mail server, broker, and that no email was lost. Changes nothing."""
     findings = [replace(finding, detail=masked(finding.detail)) for finding in examine(target)]
     failed = any(finding.level is Level.FAIL for finding in findings)
     if json:

@@ -146,7 +146,9 @@ class Journal:
         """End the journal. It is removed unless something in it is open or was accepted; then the next one finds it."""
         if self._lock < 0:
             return
-        used = self._let_go("is closed")
+        used = self._tell()
+        self._write = _refuse(f"the journal in {self.folder} is closed")
+        self._map.close()
         with suppress(OSError):
             if not self._open and not self._accepted:
                 remove_journal(self.folder, self.worker)
@@ -157,22 +159,19 @@ class Journal:
 
     def forget_parent(self) -> None:
         """In a forked child the lock and the file are the parent's: whoever sends here makes a journal of its own."""
-        if self._lock >= 0:
-            self._let_go("belongs to the parent of this process")
-            with suppress(OSError):
-                self._release()
-            self._open.clear()
-            self._accepted.clear()
-
-    def _let_go(self, why: str) -> int:
-        used = self._map.tell()
-        self._write = _refuse(f"the journal in {self.folder} {why}")
+        if self._lock < 0:
+            return
+        self._write = _refuse(f"the journal in {self.folder} belongs to the parent of this process")
+        with suppress(OSError):
+            self._release()
         self._map.close()
-        return used
+        self._open.clear()
+        self._accepted.clear()
 
     def _release(self) -> None:
-        os.close(self._lock)  # closing it unlocks it, unless another process holds it too
-        self._lock = -1
+        """Closing a lock unlocks it, unless another process holds it too: so a child leaves its parent's as it is."""
+        lock, self._lock = self._lock, -1
+        os.close(lock)
 
     # ---------------------------------------------------------------- segments
 
@@ -196,8 +195,8 @@ class Journal:
         except OSError as error:
             raise failure(self.folder, error) from error
         if self._number:
-            self._map.close()
             self._segments[self._number] = self._segments[self._number][0], time.monotonic()
+            self._map.close()
         self._number += 1
         self._map, self._segments[self._number] = mapped, (size, 0.0)
         self._write = mapped.write

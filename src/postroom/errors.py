@@ -10,6 +10,7 @@
     ├── NotApplicable             the email's present status does not allow the act
     ├── NameTaken                 somebody has this name already
     ├── PersonNotFound            nobody has this name (also a LookupError)
+    ├── JournalFailed             the journal cannot be written: no dot may leave without a note
     └── StoreUnavailable          the database cannot be reached just now
 
 Each says what happened, to which email or field, and what to do next. None carries an address in its message
@@ -98,3 +99,7 @@ class PersonNotFound(PostroomError, LookupError):
 
 class StoreUnavailable(PostroomError):
     """The database cannot be reached just now; nothing was changed."""
+
+
+class JournalFailed(PostroomError):
+    """The journal cannot be written: no dot may leave without a note."""

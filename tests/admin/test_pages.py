@@ -9,12 +9,15 @@ from html import unescape
 import pytest
 from httpx import ASGITransport, AsyncClient, Response
 
-from postroom import AsyncOutbox, Attachment, Email
+from postroom import AsyncOutbox, Attachment, Email, Status
 from postroom.accounts.accounts import add_person
 from postroom.accounts.tokens import add_token
 from postroom.accounts.values import Role
 from postroom.admin.app import build
 from postroom.operate import Operations
+from postroom.store.contract import Claim, Settlement
+from postroom.store.recall import Accepted, recall
+from postroom.vocabulary import LeaseToken
 
 HOSTILE = "<script>alert('x')</script><img src=x onerror=alert(1)>"
 QUEUE = "/admin/email-queue"
@@ -208,6 +211,19 @@ async def test_text_from_emails_and_servers_is_escaped_everywhere(browser: Async
         assert "<script>" not in text, page
         assert "<img src=x" not in text, page
         assert "&lt;script&gt;" in text, page
+
+
+async def test_an_email_that_the_database_had_forgotten_says_so(browser: AsyncClient, outbox: AsyncOutbox) -> None:
+    receipt = await outbox.enqueue(letter())
+    detail = '{"outcome":"sent","attempt":1,"phase":"dot","code":250,"settled_from":"journal"}'
+    settlement = Settlement(
+        claim=Claim(receipt.id, LeaseToken(1)), status=Status.SENT, attempts=1, reply=detail, detail=detail
+    )
+    await outbox.database.run(recall([Accepted(settlement=settlement, version=1, worker="worker")]))
+    page = (await browser.get(f"{QUEUE}/{receipt.id}")).text
+
+    assert "forgotten by the database, settled from the journal" in page
+    assert "the database had forgotten it, the journal knew" in page
 
 
 async def test_html_is_shown_in_a_sandbox_and_nowhere_else(browser: AsyncClient, outbox: AsyncOutbox) -> None:

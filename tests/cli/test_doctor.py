@@ -38,7 +38,7 @@ def test_all_is_well_with_a_sender_and_a_mail_server(
     assert {check["level"] for check in answer.json["checks"]} == {"ok"}
     assert [check["name"] for check in answer.json["checks"]] == [
         "settings", "sender", "database", "journal", "disk", "schema",
-        "conservation", "due", "dead", "in_doubt", "smtp",
+        "conservation", "due", "dead", "in_doubt", "journals", "smtp",
     ]  # fmt: skip
     assert server.messages == []
 
@@ -143,3 +143,34 @@ def test_emails_that_wait_too_long_and_closed_transports_are_worth_a_look() -> N
 )
 def test_the_file_system_is_that_of_the_innermost_mount(path: str, kind: str) -> None:
     assert file_system_of(Path(path), MOUNTS) == kind
+
+
+def journals(postroom: CommandLine) -> dict[str, str]:
+    [found] = [check for check in postroom("doctor", "--json").json["checks"] if check["name"] == "journals"]
+    return found  # type: ignore[no-any-return]
+
+
+def test_a_folder_of_journals_that_cannot_be_made_is_a_failure(
+    postroom: CommandLine, outbox: Outbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever looks: there is a file in its way."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("POSTROOM_JOURNAL", str(tmp_path / "file" / "journals"))
+    found = journals(postroom)
+
+    assert found["level"] == "fail"
+    assert str(tmp_path / "file" / "journals") in found["detail"]
+    assert "POSTROOM_JOURNAL" in found["remedy"]
+
+
+def test_whose_folder_of_journals_it_is_is_told(
+    postroom: CommandLine, outbox: Outbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POSTROOM_JOURNAL", str(tmp_path / "journals"))
+    assert "will be made" in journals(postroom)["detail"]
+    (tmp_path / "journals").mkdir(mode=0o700)
+    assert "alone" in journals(postroom)["detail"]
+    (tmp_path / "journals").chmod(0o2770)
+
+    assert (journals(postroom)["level"], list((tmp_path / "journals").iterdir())) == ("ok", [])
+    assert "shared by group" in journals(postroom)["detail"]

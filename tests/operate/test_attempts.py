@@ -88,6 +88,14 @@ def test_an_attempt_that_never_spoke_to_a_server_says_nothing_of_anybody() -> No
     assert (late.dead_reason, late.takeover, taken.takeover) == ("expired", False, True)
 
 
+def test_an_attempt_that_the_database_had_forgotten_says_so() -> None:
+    stored = told({"outcome": "sent", "phase": "dot", "code": 250, "settled_from": "journal"}, to=(ADA,))
+    [attempt] = attempts_of(stored, ())
+
+    assert (attempt.outcome, attempt.from_journal) == ("sent", True)
+    assert grid(stored) == {ADA: ["accepted"]}
+
+
 def test_attempts_from_before_a_correction_are_told_of_those_they_went_to() -> None:
     """(B5)"""
     stored = told(

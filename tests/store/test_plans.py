@@ -28,6 +28,7 @@ from postroom.store.dialect import Dialect
 from postroom.store.enqueue import enqueue
 from postroom.store.plan import Plan, Rows, Statement, Step, drive
 from postroom.store.queries import ParameterStyle
+from postroom.store.recall import Accepted, recall
 from postroom.vocabulary import LeaseToken, Priority
 from tests.servers.postgres import PostgresServer
 from tests.store.full_house import House, analyse_postgres, analyse_sqlite, fill_postgres, fill_sqlite, move_in
@@ -48,6 +49,17 @@ def _orders(house: House) -> list[Any]:
 
 def _settlements(house: House, status: Status) -> list[Settlement]:
     return [Settlement(claim=claim, status=status, attempts=1, event="tried") for claim in house.claims]
+
+
+def _accepted(house: House) -> list[Accepted]:
+    """Some that are known, and many that are not: nearly everything a journal says is old news."""
+    waiting = [Claim(id, LeaseToken(9)) for id in (*house.ids[Status.PENDING], *house.ids[Status.DEAD])][:250]
+    return [
+        Accepted(
+            settlement=Settlement(claim=claim, status=Status.SENT, attempts=1, event="sent"), version=1, worker="w"
+        )
+        for claim in (*waiting, *house.claims)
+    ]
 
 
 def _list(wanted: Filter) -> Callable[[House], Plan[Any]]:
@@ -77,6 +89,8 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "awaiting dispatch": lambda house: dispatch.awaiting(),
     "settle": lambda house: claims.settle(_settlements(house, Status.SENT)),
     "settle and forget": lambda house: claims.settle(_settlements(house, Status.SENT), keep_sent=False),
+    "recall": lambda house: recall(_accepted(house)),
+    "recall and forget": lambda house: recall(_accepted(house), keep_sent=False),
     "retry": lambda house: acts.retry(house.ids[Status.DEAD], actor="me"),
     "dismiss": lambda house: acts.dismiss(house.ids[Status.DEAD], actor="me"),
     "cancel": lambda house: acts.cancel(house.ids[Status.PENDING], actor="me"),

@@ -17,6 +17,7 @@ import pytest
 
 from postroom import Outbox, Status
 from postroom.testing import FaultProxy, ScriptedSmtp
+from postroom.work.journal.record import SEGMENT_HEAD
 from postroom.work.transports import known_transports, resume
 from tests.servers.postgres_cluster import PostgresCluster
 from tests.work.nursery import Nursery
@@ -196,28 +197,28 @@ async def test_a_crash_of_the_database_in_the_middle_of_a_drain_loses_nothing_an
 
 
 class FullDisk:
-    """`os.write` into journals fails, wholly or after some bytes, until there is room again."""
+    """There are no blocks for journals until there is room again; and they need some every few emails."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.full = False
-        self._write = os.write
-        monkeypatch.setattr("postroom.work.journal.os.write", self)
+        self._allocate = os.posix_fallocate
+        monkeypatch.setattr("postroom.work.journal.segment.os.posix_fallocate", self)
+        monkeypatch.setattr("postroom.work.journal.writing.FIRST_SEGMENT", SEGMENT_HEAD)
+        monkeypatch.setattr("postroom.work.journal.writing.SEGMENT", 1_000)
 
-    def __call__(self, file: int, data: bytes) -> int:
-        if self.full and os.readlink(f"/proc/self/fd/{file}").endswith(".journal"):
-            if len(data) % 2:
-                return self._write(file, data[:5])
+    def __call__(self, file: int, start: int, size: int) -> None:
+        if self.full:
             raise OSError(errno.ENOSPC, "No space left on device")
-        return self._write(file, data)
+        self._allocate(file, start, size)
 
 
 async def test_a_full_disk_stops_the_worker_from_sending_and_loses_nothing(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     disk = FullDisk(monkeypatch)
-    disk.full = True
     ids = office.enqueue(30)
     async with office.working():
+        disk.full = True
         await until(lambda: "DATA" in office.server.commands)
         await until(lambda: office.outbox.counts()["pending"] == len(ids))
         assert office.server.messages == []
@@ -252,4 +253,6 @@ def test_a_journal_folder_that_cannot_be_made_is_an_error_at_the_start(office: O
     worker = office.start_worker(journals=tmp_path / "a file" / "journals")
 
     assert worker.wait(PATIENCE) > 0
+    assert "set POSTROOM_JOURNAL" in office.logs()
+    assert "Traceback" not in office.logs()
     wait_until(lambda: office.get(id).status is Status.PENDING)

@@ -138,6 +138,7 @@ class AttemptShape(Shape):
     counted: bool
     inline: bool
     takeover: bool
+    from_journal: bool
     dead_reason: str | None
     possible_second_copy: bool
     recipients: dict[str, int]

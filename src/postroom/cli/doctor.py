@@ -13,6 +13,7 @@ from postroom.cli.broker_checks import check_broker, check_services
 from postroom.cli.checks import Finding, Level, check_overview, check_sender, check_smtp
 from postroom.cli.choice import Json
 from postroom.cli.database_checks import check_database, check_schema
+from postroom.cli.journal_checks import check_journals
 from postroom.cli.overview import Overview
 from postroom.cli.problems import ExitCode
 from postroom.cli.screen import print_json, standard_output
@@ -25,7 +26,7 @@ from postroom.outbox import Outbox
 
 
 def doctor(target: Target, json: Json = False) -> None:
-    """Check settings, database, schema, clock, mail server, broker, and that no email was lost. Changes nothing."""
+    """Check settings, database, clock, journals, mail server, broker, and that no email was lost. Changes nothing."""
     findings = [replace(finding, detail=masked(finding.detail)) for finding in examine(target)]
     failed = any(finding.level is Level.FAIL for finding in findings)
     if json:
@@ -50,6 +51,7 @@ def examine(target: Target) -> Iterator[Finding]:
     )
     yield check_sender(settings)
     yield from _examine_database(target)
+    yield from check_journals(settings)
     yield check_smtp(settings)
     yield from check_broker(settings)
 

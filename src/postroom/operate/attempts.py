@@ -73,6 +73,7 @@ def _attempt(
         counted=detail.get("counted", True),
         inline=detail.get("inline", False),
         takeover="takeover" in detail,
+        from_journal=detail.get("settled_from") == "journal",
         dead_reason=detail.get("dead_reason"),
         possible_second_copy=detail.get("possible_second_copy", False),
         recipients=detail.get("recipients", {}),

@@ -222,6 +222,8 @@ class AttemptView:
     inline: bool = False
     takeover: bool = False
     """Its worker died: another one found what had become of it."""
+    from_journal: bool = False
+    """The database had forgotten that it was sent, and was told again."""
     dead_reason: str | None = None
     """Why it was given up then, if it was."""
     possible_second_copy: bool = False

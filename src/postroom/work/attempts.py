@@ -29,6 +29,7 @@ from postroom.store.contract import Claimed, Settlement
 from postroom.vocabulary import OnDoubt
 from postroom.work.acceptance import accepted
 from postroom.work.journal import Journal, JournalFailed
+from postroom.work.lost_commits import came_back
 from postroom.work.minder import TransportMinder
 from postroom.work.parcel import Parcel, invalid, left_in_doubt, pack, settlement
 from postroom.work.settler import Settler
@@ -99,18 +100,22 @@ class Attempts:
 
     def _pack(self, email: Claimed) -> Parcel | None:
         """Make an email ready; one that cannot be is settled here, and hurts nobody else."""
+        known = self._journal.accepted(email.id)
+        if known is not None and (settled := came_back(email, known)) is not None:
+            self._conclude_unattempted(settled)
+            return None
         try:
             parcel = pack(email)
         except Exception as error:  # noqa: BLE001  whatever it is, it is about this email alone
             logger.error("email cannot be built", email_id=email.id, error=type(error).__name__)
-            self._give_up(invalid(email, error))
+            self._conclude_unattempted(invalid(email, error))
             return None
         if email.expires_at is not None and expired(self._held.now_for(email), email.expires_at):
-            self._give_up(settlement(email, settle_expired(parcel.attempted), doubt=False))
+            self._conclude_unattempted(settlement(email, settle_expired(parcel.attempted), doubt=False))
             return None
         return parcel
 
-    def _give_up(self, settled: Settlement) -> None:
+    def _conclude_unattempted(self, settled: Settlement) -> None:
         """Nothing was attempted, and nothing will be."""
         self.concluded(settled)
         self._settler.add(settled)
@@ -206,7 +211,7 @@ class Attempts:
     def _record(self, parcel: Parcel, settled: Settlement, report: Report) -> None:
         """Into the journal first; then it may take its time to reach the database."""
         if report.dot_left:
-            self._journal.note_reply(settled)
+            self._journal.note_reply(settled, parcel.claimed.version)
             reach("journalled")
         elif settled.claim in self._held.dotted:
             self._journal.note_undone(settled.claim)  # it was noted, and did not leave after all

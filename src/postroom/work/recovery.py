@@ -3,6 +3,8 @@
 Two signs say that an owner is gone: its lease has run out, or its journal on this machine is no longer locked. Then
 its emails are taken over under a new token. What its journal says decides; where there is none within reach, only an
 email with `on_doubt=hold` has its dot noted in the database, and any other may have left: it is in doubt.
+
+At the start, and after every outage of the database, it is also told again what journals know to have been accepted.
 """
 
 from __future__ import annotations
@@ -22,7 +24,8 @@ from postroom.store.contract import Claim, Claimed, Settlement
 from postroom.store.open import AsyncDatabase
 from postroom.store.plan import Plan, ask
 from postroom.vocabulary import LeaseToken, OnDoubt
-from postroom.work.journal import LastWords, Memory, has_journal, last_words, read_memory
+from postroom.work.journal import KEEP_SECONDS, LastWords, Memory, has_journal, last_words, read_memory
+from postroom.work.lost_commits import remind
 from postroom.work.parcel import attempted, insist_on_content, invalid, recipient_states, settlement
 
 BATCH = 200
@@ -41,20 +44,31 @@ class Recovery:
         self.taken_over = 0
         self._heard: set[str] = set()
         """Dead workers whose late truths have been told."""
+        self._outages_when_reminded = -1
+
+    @property
+    def behind(self) -> bool:
+        """The database may have forgotten what journals know: better claim nothing before the next sweep."""
+        return self._outages_when_reminded != self._outages
+
+    @property
+    def _outages(self) -> int:
+        return getattr(self._database, "outages", 0)
 
     async def sweep(self, *, keep_sent: bool) -> int:
         """Settle what dead workers on this machine left, then whatever has an expired lease; how many there were."""
         found = 0
+        await self._remind(keep_sent=keep_sent)
         for words in last_words(self._journals):
-            if words.worker == self._worker:
-                continue
             try:
-                found += await self._take_over(dead=words.worker, keep_sent=keep_sent)
-                await self._late_truths(words, keep_sent=keep_sent)
-            except BaseException:
+                if words.worker == self._worker:
+                    continue
+                if not self._leases_are_over(words):
+                    found += await self._take_over(dead=words.worker, keep_sent=keep_sent)
+                    await self._late_truths(words, keep_sent=keep_sent)
+                self._put_away(words)
+            finally:
                 words.release()
-                raise
-            self._put_away(words)
         await self._requeue_lost()
         return found + await self._take_over(dead=None, keep_sent=keep_sent)
 
@@ -64,17 +78,26 @@ class Recovery:
         for each in lost:
             logger.warning("email due again", email_id=each.id, attempt=each.attempt, why="its message was lost")
 
-    def _put_away(self, words: LastWords) -> None:
-        """Remove a journal when every lease its worker may have had is over.
+    async def _remind(self, *, keep_sent: bool) -> None:
+        """Once at the start and after every outage: a database that was away may be another one now."""
+        if self.behind:
+            outages = self._outages
+            await remind(self._database, self._journals, keep_sent=keep_sent)
+            self._outages_when_reminded = outages
 
-        Not earlier: the database may still be busy with the dead worker's last statement, and keep some of its emails
+    def _leases_are_over(self, words: LastWords) -> bool:
+        """Whether every lease its worker may have had is over.
+
+        Not at once: the database may still be busy with the dead worker's last statement, and keep some of its emails
         from being taken over today.
         """
-        if words.silent_for(2 * self._lease.total_seconds()):
+        return words.gone_for() > 2 * self._lease.total_seconds()
+
+    def _put_away(self, words: LastWords) -> None:
+        """Remove a journal that nobody will ask any more."""
+        if self._leases_are_over(words) and words.gone_for() > KEEP_SECONDS:
             words.remove()
             self._heard.discard(words.worker)
-        else:
-            words.release()
 
     async def _take_over(self, *, dead: str | None, keep_sent: bool) -> int:
         found = 0

@@ -88,7 +88,11 @@ class Worker:
             poll=self.settings.poll,
             until_idle=self.settings.until_idle,
             idle=lambda: self._swept and engine.idle,
-            ready=lambda: not engine.attempts.journal_failed and engine.settler.backlog <= 2 * MOST_BUFFERED,
+            ready=lambda: (
+                not engine.attempts.journal_failed
+                and not self._recovery.behind
+                and engine.settler.backlog <= 2 * MOST_BUFFERED
+            ),
             buffer=engine.buffer,
             holdings=engine.held,
             clock=engine.clock,

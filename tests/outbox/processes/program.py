@@ -41,7 +41,7 @@ def put_files(folder: Path, *, store_url: str, server: ScriptedSmtp, broker_url:
 
 
 class Program:
-    """Started as `python -m`, in a process group of its own; ended with everything that belongs to it, whatever happens."""
+    """Started as `python -m`, in a process group of its own; ended with all that belongs to it, whatever happens."""
 
     def __init__(self, *command: str, folder: Path, environment: Mapping[str, str] = {}) -> None:
         self._command = [sys.executable, "-m", *command]

@@ -27,7 +27,7 @@ class AsyncPostgresDatabase(Postgres):
     def __init__(self, url: str, **settings: Any) -> None:
         super().__init__(url, **settings)
         self.outages = 0
-        """How often `run` found the database out of reach."""
+        """How often `run` found the database out of reach, or a connection that it had ended."""
         self._pools: dict[asyncio.AbstractEventLoop, psycopg_pool.AsyncConnectionPool[Any]] = {}
         """A pool belongs to the loop it was made in."""
         tell_after_fork(self)
@@ -128,6 +128,7 @@ class AsyncPostgresDatabase(Postgres):
             connection: psycopg.AsyncConnection[Any] = await pool.getconn()
             if self._is_of_this_era(connection) and (self._is_quiet(connection) or await self._answers(connection)):
                 return connection
+            self.outages += 1
             await connection.close()
             await pool.putconn(connection)
 

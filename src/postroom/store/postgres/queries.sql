@@ -458,41 +458,26 @@ SELECT
     ),
     EXISTS (SELECT FROM postroom.emails WHERE status = 'queued');
 
--- Record what came of attempts. The fence: only the holder of the newest claim settles. One truth may come late: an
--- email was taken over and put in doubt, nobody has claimed it since, and its old owner knows that it was sent.
--- name: settle
-WITH outcome AS MATERIALIZED (
-    SELECT *
-    FROM json_to_recordset((:outcomes::text)::json) AS o (
-        id uuid, token bigint, status text, due_at timestamptz, attempts integer, dead_reason text, last_error text,
-        reply_code smallint, reply text, outcomes text, doubts smallint, takeovers smallint, event text, detail text
-    )
-),
-settled AS (
-    UPDATE postroom.emails e
-    SET status = o.status,
-        due_at = o.due_at,
-        attempts = o.attempts,
-        dead_reason = o.dead_reason,
-        last_error = o.last_error,
-        reply_code = o.reply_code,
-        reply = o.reply,
-        outcomes = o.outcomes,
-        doubts = o.doubts,
-        takeovers = o.takeovers,
-        sent_at = CASE WHEN o.status = 'sent' THEN {now} END,
-        finished_at = CASE WHEN o.status IN ('sent', 'dead') THEN {now} END,
-        leased_until = NULL,
-        worker = NULL,
-        dot_noted_at = NULL
-    FROM outcome o
-    WHERE e.id = o.id AND e.id = ANY (ARRAY (SELECT id FROM outcome))
-        AND (
-            (e.status = 'sending' AND e.lease_token = o.token)
-            OR (e.status = 'in_doubt' AND e.lease_token = o.token + 1 AND o.status = 'sent')
-        ) IS TRUE
-    RETURNING e.id, e.status, e.attempts, o.event, o.detail
-),
+-- An email as its outcome has it.
+-- fragment: as_it_came_out
+status = o.status,
+    due_at = o.due_at,
+    attempts = o.attempts,
+    dead_reason = o.dead_reason,
+    last_error = o.last_error,
+    reply_code = o.reply_code,
+    reply = o.reply,
+    outcomes = o.outcomes,
+    doubts = o.doubts,
+    takeovers = o.takeovers,
+    sent_at = CASE WHEN o.status = 'sent' THEN {now} END,
+    finished_at = CASE WHEN o.status IN ('sent', 'dead') THEN {now} END,
+    leased_until = NULL,
+    worker = NULL,
+    dot_noted_at = NULL
+
+-- What the history and the counts say of what was settled.
+-- fragment: told
 new_events AS (
     INSERT INTO postroom.events (email_id, at, what, attempt, detail)
     SELECT id, {now}, event, attempts, detail
@@ -509,7 +494,66 @@ new_tallies AS (
     GROUP BY status
 )
 SELECT coalesce(json_agg(id), '[]')::text
-FROM settled;
+FROM settled
+
+-- Record what came of attempts. The fence: only the holder of the newest claim settles. One truth may come late: an
+-- email was taken over and put in doubt, nobody has claimed it since, and its old owner knows that it was sent.
+-- name: settle
+WITH outcome AS MATERIALIZED (
+    SELECT *
+    FROM json_to_recordset((:outcomes::text)::json) AS o (
+        id uuid, token bigint, status text, due_at timestamptz, attempts integer, dead_reason text, last_error text,
+        reply_code smallint, reply text, outcomes text, doubts smallint, takeovers smallint, event text, detail text
+    )
+),
+settled AS (
+    UPDATE postroom.emails e
+    SET {as_it_came_out}
+    FROM outcome o
+    WHERE e.id = o.id AND e.id = ANY (ARRAY (SELECT id FROM outcome))
+        AND (
+            (e.status = 'sending' AND e.lease_token = o.token)
+            OR (e.status = 'in_doubt' AND e.lease_token = o.token + 1 AND o.status = 'sent')
+        ) IS TRUE
+    RETURNING e.id, e.status, e.attempts, o.event, o.detail
+),
+{told};
+
+-- Record again what was accepted and then forgotten: no claim and no act has gone past the token under which it was
+-- sent. The owner of that very claim settles it by itself. One that another has claimed anew may have left twice.
+-- name: recall
+WITH known AS MATERIALIZED (
+    SELECT *
+    FROM json_to_recordset((:accepted::text)::json) AS k (
+        id uuid, token bigint, worker text, version smallint, attempts integer, last_error text, reply_code smallint,
+        reply text, outcomes text, detail text, second_copy text
+    )
+),
+outcome AS MATERIALIZED (
+    SELECT
+        e.id, 'sent' AS status, NULL::timestamptz AS due_at, k.attempts, NULL::text AS dead_reason, k.last_error,
+        k.reply_code, k.reply, k.outcomes, e.doubts + CASE e.status WHEN 'sending' THEN 1 ELSE 0 END AS doubts,
+        e.takeovers, 'sent' AS event, CASE e.status WHEN 'sending' THEN k.second_copy ELSE k.detail END AS detail
+    FROM postroom.emails e
+    JOIN known k ON k.id = e.id
+    WHERE e.id = ANY (ARRAY (SELECT id FROM known)) AND e.version = k.version
+        AND (
+            (e.status IN ('pending', 'queued', 'retrying', 'in_doubt') AND e.lease_token <= k.token)
+            OR (e.status = 'in_doubt' AND e.lease_token = k.token + 1)
+            OR (e.status = 'sending' AND e.lease_token < k.token)
+            OR (e.status = 'sending' AND e.lease_token = k.token AND e.worker IS DISTINCT FROM k.worker)
+        ) IS TRUE
+    ORDER BY e.id
+    FOR UPDATE OF e
+),
+settled AS (
+    UPDATE postroom.emails e
+    SET {as_it_came_out}
+    FROM outcome o
+    WHERE e.id = o.id
+    RETURNING e.id, e.status, e.attempts, o.event, o.detail
+),
+{told};
 
 -- Lock emails for an act, in one order, so that acts wait for each other instead of deadlocking.
 -- name: lock

@@ -385,28 +385,9 @@ SELECT
     EXISTS (SELECT 1 FROM postroom_emails WHERE {waiting} AND due_at <= :now),
     EXISTS (SELECT 1 FROM postroom_emails WHERE status = 'queued' AND status NOT IN ('sent', 'cancelled'));
 
--- Record what came of attempts. The fence: only the holder of the newest claim settles; or of the one before it, whose
--- email was taken over and put in doubt, was not claimed since, and is now known to have been sent.
--- The outcomes are read once into columns. One row names the settled, for each row costs the reading thread its turn.
--- name: settle
-DELETE FROM postroom_outcomes;
-INSERT INTO postroom_outcomes
-SELECT
-    e.id, json_extract(o.value, '$.status'), json_extract(o.value, '$.due_at'), json_extract(o.value, '$.attempts'),
-    json_extract(o.value, '$.dead_reason'), json_extract(o.value, '$.last_error'),
-    json_extract(o.value, '$.reply_code'), json_extract(o.value, '$.reply'), json_extract(o.value, '$.outcomes'),
-    json_extract(o.value, '$.doubts'), json_extract(o.value, '$.takeovers'), json_extract(o.value, '$.event'),
-    json_extract(o.value, '$.detail')
-FROM json_each(:outcomes) AS o
-JOIN postroom_emails e
-    ON e.id = json_extract(o.value, '$.id')
-    AND (
-        (e.status = 'sending' AND e.lease_token = json_extract(o.value, '$.token'))
-        OR (
-            e.status = 'in_doubt' AND e.lease_token = json_extract(o.value, '$.token') + 1
-            AND json_extract(o.value, '$.status') = 'sent'
-        )
-    );
+-- What emails, history and counts say of outcomes. One row names the settled, for each row costs the reading thread its
+-- turn.
+-- fragment: told
 INSERT INTO postroom_events (email_id, at, what, attempt, detail)
 SELECT id, :now, event, attempts, detail
 FROM postroom_outcomes
@@ -438,7 +419,59 @@ SET status = postroom_outcomes.status,
 FROM postroom_outcomes
 WHERE postroom_emails.id = postroom_outcomes.id;
 SELECT json_group_array(id)
-FROM postroom_outcomes;
+FROM postroom_outcomes
+
+-- Record what came of attempts. The fence: only the holder of the newest claim settles; or of the one before it, whose
+-- email was taken over and put in doubt, was not claimed since, and is now known to have been sent.
+-- The outcomes are read once into columns.
+-- name: settle
+DELETE FROM postroom_outcomes;
+INSERT INTO postroom_outcomes
+SELECT
+    e.id, json_extract(o.value, '$.status'), json_extract(o.value, '$.due_at'), json_extract(o.value, '$.attempts'),
+    json_extract(o.value, '$.dead_reason'), json_extract(o.value, '$.last_error'),
+    json_extract(o.value, '$.reply_code'), json_extract(o.value, '$.reply'), json_extract(o.value, '$.outcomes'),
+    json_extract(o.value, '$.doubts'), json_extract(o.value, '$.takeovers'), json_extract(o.value, '$.event'),
+    json_extract(o.value, '$.detail')
+FROM json_each(:outcomes) AS o
+JOIN postroom_emails e
+    ON e.id = json_extract(o.value, '$.id')
+    AND (
+        (e.status = 'sending' AND e.lease_token = json_extract(o.value, '$.token'))
+        OR (
+            e.status = 'in_doubt' AND e.lease_token = json_extract(o.value, '$.token') + 1
+            AND json_extract(o.value, '$.status') = 'sent'
+        )
+    );
+{told};
+
+-- Record again what was accepted and then forgotten: no claim and no act has gone past the token under which it was
+-- sent. The owner of that very claim settles it by itself. One that another has claimed anew may have left twice.
+-- name: recall
+DELETE FROM postroom_outcomes;
+INSERT INTO postroom_outcomes
+SELECT
+    e.id, 'sent', NULL, json_extract(k.value, '$.attempts'), NULL, json_extract(k.value, '$.last_error'),
+    json_extract(k.value, '$.reply_code'), json_extract(k.value, '$.reply'), json_extract(k.value, '$.outcomes'),
+    e.doubts + (e.status = 'sending'), e.takeovers, 'sent',
+    json_extract(k.value, CASE e.status WHEN 'sending' THEN '$.second_copy' ELSE '$.detail' END)
+FROM json_each(:accepted) AS k
+JOIN postroom_emails e
+    ON e.id = json_extract(k.value, '$.id')
+    AND e.version = json_extract(k.value, '$.version')
+    AND (
+        (
+            e.status IN ('pending', 'queued', 'retrying', 'in_doubt')
+            AND e.lease_token <= json_extract(k.value, '$.token')
+        )
+        OR (e.status = 'in_doubt' AND e.lease_token = json_extract(k.value, '$.token') + 1)
+        OR (e.status = 'sending' AND e.lease_token < json_extract(k.value, '$.token'))
+        OR (
+            e.status = 'sending' AND e.lease_token = json_extract(k.value, '$.token')
+            AND e.worker IS NOT json_extract(k.value, '$.worker')
+        )
+    );
+{told};
 
 -- Look at emails before an act; the writer's transaction is the lock.
 -- name: lock

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +17,7 @@ from postroom.settle.outcome import settle
 from postroom.store import claims
 from postroom.testing import ScriptedSmtp
 from postroom.work.parcel import left_in_doubt, pack, settlement
+from tests.outbox.application import wait_until
 from tests.outbox.shells import Shell
 
 MakeOutbox = Callable[..., Any]
@@ -206,3 +208,30 @@ def test_with_the_database_away_a_healthy_server_still_gets_the_email(
 
     assert sending.sent
     assert len(server.messages) == 1
+
+
+@pytest.mark.parametrize("closing", [False, True])
+def test_an_email_without_a_row_whose_turn_does_not_come_is_taken_in(
+    make_outbox: MakeOutbox, server: ScriptedSmtp, monkeypatch: pytest.MonkeyPatch, closing: bool
+) -> None:
+    """Behind a server that hangs it does not even begin; whoever gives it back must not forget it."""
+    monkeypatch.setenv("POSTROOM_INLINE_LIMIT", "3s" if closing else "1s")
+    server.script(at="mail", stall=True)
+    outbox = make_outbox(smtp=f"{server.url}?connections=1")
+    outcomes: list[Any] = []
+    callers = [
+        threading.Thread(target=lambda: outcomes.append(outbox.send(LETTER, durable=False)), daemon=True)
+        for _ in range(3)
+    ]
+    for caller in callers:
+        caller.start()
+    server.wait_until(lambda: any(line.startswith("MAIL") for line in server.commands))
+    if closing:
+        outbox.close()
+    for caller in callers:
+        caller.join(60)
+
+    again = make_outbox()
+    assert [outcome.sent for outcome in outcomes] == [False] * 3
+    wait_until(lambda: again.counts()["pending"] == 3)
+    assert again.conservation().holds

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from postroom.claim.clock import DatabaseClock
 from postroom.claim.rate import parse_rate
@@ -27,12 +28,13 @@ from postroom.outbox.admission import Admission, admit
 from postroom.outbox.outcome import (
     CLOSING,
     MUCH_TO_DO,
+    NOT_NOW,
     InHand,
     SendOutcome,
     as_claimed,
     kept,
     refused,
-    take_in,
+    take_in_if_absent,
     words_of,
 )
 from postroom.send.smtp.pool import SmtpTransport
@@ -77,8 +79,8 @@ class InlineSender:
         self._transport = SmtpTransport(settings.smtp)
         self._rate = parse_rate(self._transport.server.rate) if self._transport.server.rate else None
         self._engine: Engine | None = None
-        self._former: set[asyncio.Task[None]] = set()
-        """Engines that a bug of ours has stopped, at their end."""
+        self._beside: set[asyncio.Task[None]] = set()
+        """What goes on beside the callers: engines that come to their end, emails that are taken in after all."""
         self._fault = ""
         self._tried = -TRY_AGAIN
         self._in_hand: dict[Claim, InHand] = {}
@@ -113,10 +115,12 @@ class InlineSender:
         self._closing = True
         if self._engine is not None:
             self._retire(self._engine)
-        await asyncio.gather(*self._former)
+        while self._beside:
+            await asyncio.gather(*self._beside)
         for each in list(self._in_hand):
             self._gone(each)
         await self._alone.wait()
+        await asyncio.gather(*self._beside)
         await self._database.close()
 
     @contextmanager
@@ -145,7 +149,7 @@ class InlineSender:
         except (SchemaError, ConfigurationError):
             raise  # nothing about email: the outbox was never set up
         except Exception as error:  # noqa: BLE001  a database that is away, or refuses us, must not cost the email
-            if needs_row or not engine.minder.may_send():
+            if needs_row or self._engine is not engine or not engine.minder.may_send():
                 return refused(order, error)
             logger.error("sending inline without a row", error=words_of(error))
             return self._begin(engine, as_claimed(leased, now=self._clock.now(), row=False, perhaps=True), asked)
@@ -191,7 +195,7 @@ class InlineSender:
     async def _keep(self, order: Order, why: str) -> SendOutcome:
         """Store an email for a worker: it cannot be sent here just now."""
         try:
-            return kept(await self._database.run(take_in(order)), why)
+            return kept(await self._database.run(take_in_if_absent(order)), why)
         except (SchemaError, ConfigurationError):
             raise
         except Exception as error:  # noqa: BLE001  the caller hears of it, and is not stopped by it
@@ -245,9 +249,12 @@ class InlineSender:
 
     def _retire(self, engine: Engine) -> None:
         self._engine = None
-        task = asyncio.ensure_future(_ended(engine))
-        self._former.add(task)
-        task.add_done_callback(self._former.discard)
+        self._run_beside(_ended(engine))
+
+    def _run_beside(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._beside.add(task)
+        task.add_done_callback(self._beside.discard)
 
     def _concluded(self, settled: Settlement) -> None:
         if (taken := self._in_hand.get(settled.claim)) is not None:
@@ -255,9 +262,20 @@ class InlineSender:
             taken.concluded.set()
 
     def _gone(self, claim: Claim) -> None:
-        if (taken := self._in_hand.pop(claim, None)) is not None:
-            taken.gone.set()
-            taken.concluded.set()
+        taken = self._in_hand.pop(claim, None)
+        if taken is None:
+            return
+        if taken.known is None and taken.email.order is not None:  # given back, and there is no row that says so
+            self._run_beside(self._rescue(taken, taken.email.order))
+            return
+        taken.gone.set()
+        taken.concluded.set()
+
+    async def _rescue(self, taken: InHand, order: Order) -> None:
+        """Take an email in that was to be sent without a row, and cannot be sent here."""
+        taken.kept = await self._keep(replace(order, lease=None), NOT_NOW)
+        taken.gone.set()
+        taken.concluded.set()
 
 
 async def _ended(engine: Engine) -> None:

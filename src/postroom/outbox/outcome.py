@@ -12,7 +12,7 @@ from postroom.logs import logger
 from postroom.store.contract import Claim, Claimed, Receipt, Settlement
 from postroom.store.enqueue import enqueue
 from postroom.store.order import Order
-from postroom.store.plan import Plan
+from postroom.store.plan import Plan, ask
 from postroom.vocabulary import EmailId, LeaseToken, Status
 
 FIRST_TOKEN = LeaseToken(1)
@@ -50,6 +50,13 @@ def take_in(order: Order) -> Plan[Receipt]:
     return (yield from enqueue([order]))[0]
 
 
+def take_in_if_absent(order: Order) -> Plan[Receipt]:
+    """Store one order, unless it is there already: an earlier try may have got through."""
+    if (yield ask("placed", ids=[order.id])):
+        return Receipt(id=order.id)
+    return (yield from take_in(order))
+
+
 def kept(receipt: Receipt, why: str | None) -> SendOutcome:
     """It was stored for a worker instead of being sent."""
     return SendOutcome(id=receipt.id, duplicate=receipt.duplicate, queued=not receipt.duplicate, error=why)
@@ -61,6 +68,8 @@ class InHand:
     def __init__(self, email: Claimed) -> None:
         self.email = email
         self.known: Settlement | None = None
+        self.kept: SendOutcome | None = None
+        """What became of an email without a row that was given back: it has been taken in, or could not be."""
         self.concluded = asyncio.Event()
         """It is known what became of it, or it is out of our hands."""
         self.gone = asyncio.Event()
@@ -69,8 +78,11 @@ class InHand:
     async def outcome(self, patience: float) -> SendOutcome:
         """What became of it, recorded if that does not take long; after so many seconds, that it is under way."""
         await _within(patience, self.concluded)
+        if self.kept is not None:
+            return self.kept
         if self.known is None:
-            return SendOutcome(id=self.email.id, queued=True, error=NOT_NOW if self.gone.is_set() else UNDER_WAY)
+            stored = self.email.order is None
+            return SendOutcome(id=self.email.id, queued=stored, error=NOT_NOW if self.gone.is_set() else UNDER_WAY)
         if self.email.order is None or self.known.status is not Status.SENT:
             await _within(RECORDED, self.gone)
         return self._told(self.known)

@@ -82,6 +82,7 @@ class Connection:
             await self._carry(attempt, before_dot, following)
         except Ended as ended:
             self._explain(attempt, ended)
+            ended.with_traceback(None)  # the wire keeps it, and it would keep the message
         except BaseException:
             self.close()
             raise
@@ -207,14 +208,14 @@ class Connection:
 
     async def _upload(self, attempt: Attempt, before_dot: BeforeDot | None) -> None:
         attempt.phase = Phase.BODY
-        message, wire, limit = commands.stuffed(attempt.envelope.message), self._wire, self._limits.block
+        message, wire, limit = attempt.envelope.message, self._wire, self._limits.block
         if len(message) <= BLOCK:
-            wire.write(message)
+            wire.write(commands.stuffed(message))
             if not wire.is_drained:
                 await wire.drained(limit)
         else:
-            for start in range(0, len(message), BLOCK):
-                wire.write(message[start : start + BLOCK])
+            for block in commands.stuffed_blocks(message, BLOCK):
+                wire.write(block)
                 await wire.drained(limit)
                 await asyncio.sleep(0)  # the server may have something to say about a long message
         if before_dot is not None and not before_dot():

@@ -19,12 +19,37 @@ _ON_DOUBT = {each.value: each for each in OnDoubt}
 _PRIORITY = {each.value: each for each in Priority}
 
 
-def claim(*, worker: str, lease: timedelta, urgent: int, normal: int, bulk: int) -> Plan[list[Claimed]]:
+WHOLE = 256 * 1024
+"""Octets of an email up to which it comes with its content, unless less is asked for."""
+
+
+def claim(
+    *,
+    worker: str,
+    lease: timedelta,
+    urgent: int,
+    normal: int,
+    bulk: int,
+    closed: Collection[Priority] = (),
+    whole: int = WHOLE,
+) -> Plan[list[Claimed]]:
     """Take due emails, oldest first within each lane, each lane up to its share and what the lanes before it left.
 
-    Each is `sending`, owned by `worker` until the lease ends. No two callers get the same email.
+    Each is `sending`, owned by `worker` until the lease ends. No two callers get the same email. Of one that is larger
+    than `whole` the content is left in the store, for `contents.read_bodies`. From `closed` lanes nothing is taken.
     """
-    rows = yield ask("claim", worker=worker, lease=lease.total_seconds(), urgent=urgent, normal=normal, bulk=bulk)
+    rows = yield ask(
+        "claim",
+        worker=worker,
+        lease=lease.total_seconds(),
+        urgent=urgent,
+        normal=normal,
+        bulk=bulk,
+        urgent_open=int(Priority.URGENT not in closed),
+        normal_open=int(Priority.NORMAL not in closed),
+        bulk_open=int(Priority.BULK not in closed),
+        whole=whole,
+    )
     return (yield from claimed_emails(rows))
 
 
@@ -33,9 +58,9 @@ def take_over(*, worker: str, lease: timedelta, limit: int, dead: str | None = N
 
     The old owner can no longer settle them, except that a lasting doubt yields to its word that it sent them.
 
-    What became of them is unknown, unless a journal tells: the caller must settle each one.
+    What became of them is unknown, unless a journal tells: the caller must settle each one. They come without content.
     """
-    rows = yield ask("take_over", worker=worker, lease=lease.total_seconds(), limit=limit, dead=dead or "")
+    rows = yield ask("take_over", worker=worker, lease=lease.total_seconds(), limit=limit, dead=dead or "", whole=-1)
     return [_claimed(row) for row in rows]
 
 
@@ -106,6 +131,7 @@ def _claimed(row: Row) -> Claimed:
         text,
         html,
         now,
+        unloaded,
         previous_owner,
     ) = row
     return Claimed(
@@ -134,13 +160,15 @@ def _claimed(row: Row) -> Claimed:
         text,
         html,
         instant(now),
+        unloaded,
         previous_owner,
     )
 
 
 def _with_attachments(emails: list[Claimed]) -> Plan[list[Claimed]]:
     """Fetch what the emails carry; most carry nothing, and then nothing is asked."""
-    carried = {email.id: digests_in(email.envelope) for email in emails if carries(email.envelope)}
+    whole = [email for email in emails if not email.unloaded]
+    carried = {email.id: digests_in(email.envelope) for email in whole if carries(email.envelope)}
     if not carried:
         return emails
     wanted = sorted({digest for each in carried.values() for digest in each})

@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from postroom.store.claims import claimed_emails, names
+from postroom.store.claims import WHOLE, claimed_emails, names
 from postroom.store.contract import Claim, Claimed, instant
 from postroom.store.plan import Plan, ask
 from postroom.vocabulary import DeadReason, EmailId, LeaseToken, Priority
@@ -85,11 +85,16 @@ def confirm_queued(claims: Collection[Claim]) -> Plan[None]:
         yield ask("confirm_queued", claims=names(claims))
 
 
-def claim_queued(messages: Collection[Named], *, worker: str, lease: timedelta) -> Plan[list[Claimed]]:
-    """Take the emails that messages name. Who is missing is not queued for that attempt: the message is stale."""
+def claim_queued(
+    messages: Collection[Named], *, worker: str, lease: timedelta, whole: int = WHOLE
+) -> Plan[list[Claimed]]:
+    """Take the emails that messages name. Who is missing is not queued for that attempt: the message is stale.
+
+    Of one that is larger than `whole` the content is left in the store, as by `claim`.
+    """
     if not messages:
         return []
-    rows = yield ask("claim_queued", messages=_named(messages), worker=worker, lease=lease.total_seconds())
+    rows = yield ask("claim_queued", messages=_named(messages), worker=worker, lease=lease.total_seconds(), whole=whole)
     return (yield from claimed_emails(rows))
 
 

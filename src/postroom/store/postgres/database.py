@@ -136,7 +136,7 @@ class PostgresDatabase(_Postgres):
                     copy.write_row(row)
             return []
         for sql, values in self.dialect.speak(step, ParameterStyle.PYFORMAT):
-            cursor.execute(sql, values)
+            cursor.execute(sql, values, binary=step.octets)
         return cursor.fetchall() if cursor.description else []
 
 
@@ -206,5 +206,5 @@ class AsyncPostgresDatabase(_Postgres):
                     await copy.write_row(row)
             return []
         for sql, values in self.dialect.speak(step, ParameterStyle.PYFORMAT):
-            await cursor.execute(sql, values)
+            await cursor.execute(sql, values, binary=step.octets)
         return await cursor.fetchall() if cursor.description else []

@@ -23,6 +23,7 @@ from postroom.claim.due import Claimer
 from postroom.claim.failpoint import reach
 from postroom.claim.feed import Workbench, first_of
 from postroom.claim.lanes import shares
+from postroom.claim.room import whole_up_to
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.store import dispatch
@@ -187,7 +188,8 @@ class BrokerFeed:
         for delivery in taken:
             messages.setdefault(delivery.named, delivery)
         try:
-            plan = dispatch.claim_queued(messages, worker=bench.worker, lease=bench.lease)
+            whole = whole_up_to(len(bench.buffer) + len(messages))
+            plan = dispatch.claim_queued(messages, worker=bench.worker, lease=bench.lease, whole=whole)
             emails = await bench.database.run(plan, atomic=False)
         except StoreUnavailable:
             consumption.put_back(taken)

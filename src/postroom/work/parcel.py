@@ -11,6 +11,7 @@ from postroom.compose.outgoing import outgoing
 from postroom.send.contract import Envelope, Report
 from postroom.settle.attempt import Attempted, Outcome, RecipientState, RecipientStatus
 from postroom.settle.policy import RetryPolicy
+from postroom.store.contents import Content
 from postroom.store.contract import Claim, Claimed, Settlement
 from postroom.vocabulary import DeadReason, Status
 
@@ -36,15 +37,19 @@ class Parcel:
         return attempted(self.claimed, recipient_states(self.claimed, self.recipients), inline=self.inline)
 
 
-def pack(claimed: Claimed, *, deadline: float = 0.0, inline: bool = False) -> Parcel:
-    """Make an email ready. Raises whatever composing raises, or judging would: such an email is `invalid`."""
+def pack(claimed: Claimed, content: Content | None = None, *, deadline: float = 0.0, inline: bool = False) -> Parcel:
+    """Make an email ready. Raises whatever composing raises, or judging would: such an email is `invalid`.
+
+    `content` is that of an email which was claimed without. Beside the message, nothing of it is kept.
+    """
+    source = content or claimed
     letter = outgoing(
         subject=claimed.subject,
         message_id=claimed.message_id,
         envelope=claimed.envelope,
-        text=claimed.text,
-        html=claimed.html,
-        attachments=claimed.attachments,
+        text=source.text,
+        html=source.html,
+        attachments=source.attachments,
     )
     _policy(claimed.policy, claimed.max_attempts)
     recipients = letter.recipients

@@ -34,6 +34,7 @@ from postroom.store.open import AsyncDatabase
 from postroom.work.attempts import Attempts
 from postroom.work.crew import Crew
 from postroom.work.journal import Journal, worker_name
+from postroom.work.loading import Loading
 from postroom.work.minder import TransportMinder
 from postroom.work.recovery import Recovery
 from postroom.work.settler import Settler
@@ -102,6 +103,7 @@ class Worker:
             stopped=lambda: self._attempts.empty_buffer(),
             changed=self._wake_up.woken.set,
         )
+        self._loading = Loading(database)
         self._attempts = Attempts(
             transport,
             buffer=self._buffer,
@@ -110,6 +112,7 @@ class Worker:
             settler=self._settler,
             minder=self.minder,
             meter=meter,
+            loading=self._loading,
             soon=self._crew.run_errand,
         )
         self._feed = feed(self._workbench())
@@ -183,6 +186,7 @@ class Worker:
             logger.warning("could not sign off", worker=self.name)
         await self._feed.close()
         await self._transport.close()
+        self._loading.close()
         self._journal.close()
 
     def _idle(self) -> bool:

@@ -112,6 +112,19 @@ def test_those_that_stand_aside_are_counted_apart_and_given_back_with_the_rest()
     assert buffer.aside(Priority.NORMAL) == 0
 
 
+def test_one_that_stands_aside_can_be_taken_out_by_its_claim_like_any_other() -> None:
+    buffer = Buffer()
+    first, aside, waiting = email("first", 0.7), email("aside", 0.7), email("waiting")
+    buffer.add([first, aside, email("small"), waiting])
+    buffer.take()
+    buffer.take()
+
+    assert buffer.remove([aside.claim, waiting.claim, first.claim]) == [waiting, aside]
+    assert (len(buffer), buffer.aside(Priority.NORMAL)) == (0, 0)
+    buffer.done(first)
+    assert taken(buffer) == []
+
+
 async def test_a_line_that_waits_is_served_as_soon_as_there_is_room() -> None:
     buffer = Buffer()
     first = email("first", 0.7)

@@ -95,8 +95,10 @@ def test_an_urgent_large_email_is_next_when_there_is_room(office: Office, drain:
     assert "urgent" in names(drain)[:4]  # two were before it, and another may have been quicker on the way
 
 
-@pytest.mark.parametrize("table", ["contents", "attachments"])
-def test_a_large_email_whose_content_is_gone_is_invalid_and_alone(office: Office, drain: Drain, table: str) -> None:
+@pytest.mark.parametrize(("table", "told"), [("contents", "content is gone"), ("attachments", "could not be built")])
+def test_a_large_email_whose_content_is_gone_is_invalid_and_alone(
+    office: Office, drain: Drain, table: str, told: str
+) -> None:
     drain.holding = {"large0@example.org", "large1@example.org"}
     enqueue(office, "large", 2, attachments=[FILE])
     office.start_worker(POSTROOM_SMTP=drain.url)
@@ -111,8 +113,11 @@ def test_a_large_email_whose_content_is_gone_is_invalid_and_alone(office: Office
     drain.let_go()
     wait_until(lambda: not office.unfinished())
 
-    [[status, reason, attempts]] = office.sql("SELECT status, dead_reason, attempts FROM {emails} WHERE id = ?", lost)
+    [[status, reason, attempts, error]] = office.sql(
+        "SELECT status, dead_reason, attempts, last_error FROM {emails} WHERE id = ?", lost
+    )
     assert (status, reason, attempts) == ("dead", "invalid", 1)
+    assert told in error
     assert office.statuses(others) == {Status.SENT}
     assert "lost" not in names(drain)
 

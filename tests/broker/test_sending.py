@@ -6,7 +6,7 @@ import json
 import time
 from datetime import timedelta
 
-from postroom import DeadReason, Email, EmailId, RetryPolicy, Status
+from postroom import Attachment, DeadReason, Email, EmailId, RetryPolicy, Status
 from postroom.broker.message import encode
 from postroom.broker.topology import Broker
 from postroom.send.smtp.pool import SmtpTransport
@@ -15,7 +15,8 @@ from postroom.vocabulary import Priority
 from postroom.work.transports import pause, resume
 from tests.broker.bureau import Bureau
 from tests.broker.hatch import eventually
-from tests.work.office import LIMITS, until
+from tests.work.drain import Drain
+from tests.work.office import LIMITS, until, wait_until
 from tests.work.tally import check
 
 A_DAY = timedelta(days=1)
@@ -300,3 +301,23 @@ async def test_a_queue_that_is_deleted_under_its_senders_is_declared_and_served_
 
     check(bureau, first + second)
     assert set(bureau.server.copies_of_all().values()) == {1}
+
+
+def test_a_sender_stays_below_its_bound_and_small_emails_pass_large_ones(any_bureau: Bureau) -> None:
+    bureau, file = any_bureau, Attachment("report.bin", bytes(range(256)) * 55_000)
+    large = Email(to="large@example.org", text="Hello", attachments=[file])
+    small = Email(to="small@example.org", text="Hello")
+    with Drain() as drain:
+        drain.holding = {"large@example.org"}
+        bureau.outbox.enqueue_many([large] * 20, priority=Priority.BULK)
+        running = [bureau.start_scheduler(), bureau.start_sender(lease="30s", POSTROOM_SMTP=drain.url)]
+        wait_until(lambda: drain.held >= 2)
+        bureau.outbox.enqueue_many([small] * 200, priority=Priority.URGENT)
+        wait_until(lambda: len(drain.recipients) == 200)
+
+        assert set(drain.recipients) == {"small@example.org"}
+        drain.let_go()
+        wait_until(lambda: not bureau.unfinished())
+        assert running[1].most_memory() < 300
+        assert len(drain.recipients) == 220
+        bureau.dismiss(running)

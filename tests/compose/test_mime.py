@@ -99,6 +99,10 @@ def test_a_parser_reads_the_callers_own_headers(judge: Judge, given_headers: dic
     assert all(seen[name] == value for name, value in given_headers.items() if len(value) < 900)
 
 
+def _with_crlf(text: str) -> str:
+    return with_crlf(text.encode()).decode()
+
+
 def _words(value: str) -> list[str]:
     return value.split()
 
@@ -112,9 +116,9 @@ def test_a_parser_reads_the_bodies_that_were_given(judge: Judge, text: str, html
     email = Email(to="ada@example.org", text=text, html=html)
     expected = {}
     if email.text or not email.html:
-        expected["text/plain"] = with_crlf(email.text)
+        expected["text/plain"] = _with_crlf(email.text)
     if email.html:
-        expected["text/html"] = with_crlf(email.html)
+        expected["text/html"] = _with_crlf(email.html)
 
     assert judge(composed(email).as_bytes()).texts == expected
 
@@ -276,7 +280,7 @@ def test_a_text_that_holds_the_boundary_does_not_break_the_message(judge: Judge)
     hostile = f"Hello\n--{boundary}\nContent-Type: text/html\n\n<script>\n--{boundary}--\n"
 
     message = composed(Email(to="ada@example.org", text=hostile, html="<p>Hello")).as_bytes()
-    assert judge(message).texts == {"text/plain": with_crlf(hostile), "text/html": "<p>Hello\r\n"}
+    assert judge(message).texts == {"text/plain": _with_crlf(hostile), "text/html": "<p>Hello\r\n"}
 
 
 def test_boundaries_differ_between_emails() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from base64 import encodebytes
+
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from postroom.compose import Address, Email, Frozen, Letter
+from postroom.compose import Address, Email, Frozen, Letter, transfer
 from postroom.compose.outgoing import Outgoing, outgoing
 from tests.compose.strategies import DATE, ID, SENDER, addresses, bodies, emails, header_texts, international
 
@@ -61,3 +64,49 @@ def test_a_line_stays_bare_up_to_the_limit_and_no_longer(length: int, lines_befo
     message = the_short_way(stored(Email(to="a@example.net", text=text))).message
 
     assert (b"7bit" in message) == (length <= 900)
+
+
+LARGE = {
+    "short lines": "Good morning.\n.\n..dots\r\nand\rmore" * 20_000,
+    "one long line": "Good morning " * 20_000,
+    "a few letters beyond ASCII": "Grüße aus der Poststelle \t\n.\n" * 20_000,
+    "one long line with letters beyond ASCII": "Grüße " * 40_000,
+    "another script": "ご無沙汰しております\n" * 20_000,
+    "control characters": "\x0c page\n" * 40_000,
+}
+
+
+@pytest.mark.parametrize("text", LARGE.values(), ids=LARGE)
+def test_a_large_text_is_encoded_in_blocks_as_it_would_be_in_one_go(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A message has the same octets at every attempt, also where an older version made the first."""
+    in_blocks = transfer.encode_text(text)
+    octets = transfer.encode_text(text.encode())
+    monkeypatch.setattr(transfer, "BLOCK", 1 << 30)
+    encoding, whole = transfer.encode_text(text)
+
+    assert len(whole) == 1
+    assert (in_blocks[0], b"".join(in_blocks[1])) == (encoding, whole[0])
+    assert octets == in_blocks
+
+
+@pytest.mark.parametrize("size", [0, 1, 56, 57, transfer.BLOCK - 1, transfer.BLOCK, transfer.BLOCK + 1, 200_000])
+def test_a_large_file_is_encoded_in_blocks_as_it_would_be_in_one_go(size: int) -> None:
+    data = bytes(range(256)) * (size // 256 + 1)
+    encoded = b"".join(transfer.encode_base64(data[:size]))
+
+    assert encoded == encodebytes(data[:size]).replace(b"\n", b"\r\n") or (size == 0 and encoded == b"\r\n")
+    assert len(encoded) == transfer.base64_size(size)
+
+
+def test_a_letter_of_octets_is_the_letter_of_their_text() -> None:
+    frozen = stored(Email(to="ada@example.org", cc="bob@example.org", text="Grüße", html="<p>Grüße"))
+    sent = outgoing(
+        subject=frozen.subject,
+        message_id=frozen.message_id,
+        envelope=frozen.envelope,
+        text="Grüße".encode(),
+        html="<p>Grüße".encode(),
+        attachments={},
+    )
+
+    assert sent == the_long_way(frozen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -208,3 +209,19 @@ async def test_the_time_of_every_step_is_told(connect: Connect, smtp_server: Scr
     assert list(first.milliseconds) == ["connect", "greeting", "hello", "mail", "body", "dot"]
     assert list(second.milliseconds) == ["mail", "body", "dot"]
     assert all(spent >= 0 for spent in (*first.milliseconds.values(), *second.milliseconds.values()))
+
+
+async def test_a_line_keeps_nothing_of_a_message_that_was_cut_off(connect: Connect) -> None:
+    """Every line may be left with one: sixteen of the largest would be a lot of memory."""
+    with ScriptedSmtp() as server, FaultProxy(target_port=server.port) as network:
+        transport = connect(f"smtp://127.0.0.1:{network.port}")
+        envelope = letter(1, ADA, text=b"Hello.\r\n" * 2_500_000)  # more than sockets hold
+        before = sys.getrefcount(envelope.message)
+        async with transport.connection() as line:
+            network.cut_after(client_bytes=500_000)
+            report = await line.deliver(envelope)
+            kept = sys.getrefcount(envelope.message) - before
+
+    assert report.fault is not None
+    assert report.fault.phase is Phase.BODY
+    assert kept == 0

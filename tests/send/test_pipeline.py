@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from postroom.send.contract import Envelope, FaultKind, Phase, Report
 from postroom.send.smtp import SmtpTransport
 from postroom.send.smtp.capabilities import Capabilities
-from postroom.send.smtp.commands import stuffed, whole
+from postroom.send.smtp.commands import stuffed, stuffed_blocks, whole
 from postroom.testing import ScriptedSmtp
 from tests.send.conftest import QUICK
 from tests.send.letters import ADA, BOB, EVE, letter, message_id
@@ -257,6 +257,11 @@ def test_no_message_can_end_early(message: bytes) -> None:
     assert b"\n.\r" not in wire
     assert b"\n.\n" not in wire
     assert wire.endswith(b"\r\n")
+
+
+@given(st.lists(st.sampled_from([b".", b"..", b"\n", b"\r\n", b"a"])).map(b"".join), st.integers(1, 9))
+def test_dots_are_doubled_in_blocks_as_they_are_in_one_go(message: bytes, size: int) -> None:
+    assert b"".join(stuffed_blocks(message, size)) == stuffed(message)
 
 
 @given(st.lists(st.text(), min_size=1, max_size=3), st.text())

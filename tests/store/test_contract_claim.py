@@ -9,9 +9,11 @@ from threading import Barrier, Thread
 import pytest
 
 from postroom import Attachment, Email, Outbox, Status
+from postroom.store import claims
+from postroom.store.contents import read_content
 from postroom.store.contract import Claim
 from postroom.store.questions import next_due
-from postroom.vocabulary import LeaseToken
+from postroom.vocabulary import LeaseToken, Priority
 from tests.store.journey import (
     LEASE,
     Clock,
@@ -299,3 +301,47 @@ def test_the_late_word_of_an_old_owner_ends_a_doubt(outbox: Outbox, clock: Clock
     assert outbox.get(id).status is Status.SENT
     assert outbox.conservation().holds
     assert outbox.counts()["sent"] == 1
+
+
+def test_a_large_email_is_claimed_without_its_content_which_can_be_read_later(outbox: Outbox) -> None:
+    file = Attachment("report.bin", bytes(range(256)) * 10_000)
+    text, html = "Grüße\n" * 300_000, None
+    large = outbox.enqueue(email("Large", text=text, html=html, attachments=[file])).id
+    small = outbox.enqueue(email("Small", attachments=[Attachment("small.txt", b"small")])).id
+    claimed = {each.id: each for each in claim(outbox)}
+
+    assert (claimed[large].text, claimed[large].html, claimed[large].attachments) == (None, None, {})
+    assert claimed[large].unloaded == outbox.get(large).size
+    assert (claimed[small].text, claimed[small].unloaded) == ("Good morning.", 0)
+    assert list(claimed[small].attachments.values()) == [b"small"]
+    content = outbox.database.run(read_content(large, 1, claimed[large].envelope))
+    assert (content.text, content.html, content.attachments) == (text.encode(), html, {file.digest: file.content})
+
+
+def test_how_large_is_large_is_said_by_the_caller(outbox: Outbox) -> None:
+    enqueue(outbox)
+    [claimed] = outbox.database.run(claims.claim(worker="w", lease=LEASE, urgent=1, normal=0, bulk=0, whole=10))
+
+    assert claimed.text is None
+    assert claimed.unloaded == outbox.get(claimed.id).size
+
+
+def test_what_is_taken_over_comes_without_its_content(outbox: Outbox, clock: Clock) -> None:
+    enqueue(outbox)
+    claim(outbox)
+    clock.advance(minutes=1)
+    [taken] = take_over(outbox)
+
+    assert taken.text is None
+    assert taken.envelope
+
+
+@pytest.mark.parametrize("closed", list(Priority))
+def test_from_a_closed_lane_nothing_is_claimed_whatever_the_others_leave(outbox: Outbox, closed: Priority) -> None:
+    for lane in Priority:
+        enqueue(outbox, 2, priority=lane)
+    plan = claims.claim(worker="w", lease=LEASE, urgent=10, normal=10, bulk=10, closed=[closed])
+
+    assert Counter(each.priority for each in outbox.database.run(plan)) == {
+        lane: 2 for lane in Priority if lane is not closed
+    }

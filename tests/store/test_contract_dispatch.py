@@ -298,6 +298,19 @@ def test_an_email_is_owned_before_it_is_read(outbox: Outbox, clock: Clock) -> No
     assert outbox.database.run(dispatch.read_owned(owned)) == []
 
 
+def test_what_is_owned_and_large_is_read_without_its_content(outbox: Outbox) -> None:
+    [id] = enqueue(outbox)
+    [reserved] = reserve(outbox)
+    owned = outbox.database.run(dispatch.own_queued(named(reserved), worker="sender-1", lease=LEASE))
+    assert owned is not None
+    [whole] = outbox.database.run(dispatch.read_owned(owned))
+    [without] = outbox.database.run(dispatch.read_owned(owned, whole=10))
+
+    assert (whole.text, whole.unloaded) == ("Good morning.", 0)
+    assert (without.text, without.html, without.unloaded) == (None, None, outbox.get(id).size)
+    assert without.envelope == whole.envelope
+
+
 def test_a_message_that_is_stale_makes_nobody_an_owner(outbox: Outbox) -> None:
     [id] = enqueue(outbox)
     [reserved] = reserve(outbox)

@@ -22,7 +22,7 @@ from postroom import Filter, Outbox, Status
 from postroom.compose import DEFAULT_LIMITS
 from postroom.outbox.submission import Submission
 from postroom.store import acts, claims, dispatch, housekeeping, overview, questions
-from postroom.store.contents import read_letter
+from postroom.store.contents import read_content, read_letter
 from postroom.store.contract import Claim, Settlement
 from postroom.store.dialect import Dialect
 from postroom.store.enqueue import enqueue
@@ -98,6 +98,7 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
         house.ids[Status.DEAD][0], {"to": "right@example.org"}, actor="me", limits=DEFAULT_LIMITS
     ),
     "get": lambda house: questions.get(house.ids[Status.DEAD][0]),
+    "content": lambda house: read_content(house.ids[Status.DEAD][0], 1, "{}"),
     "letter": lambda house: read_letter(house.ids[Status.DEAD][0], 1),
     "counts": lambda house: questions.counts(),
     "due": lambda house: questions.due(),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import selectors
 import signal
 import subprocess
@@ -67,6 +68,12 @@ class WorkerProcess:
         with suppress(psutil.NoSuchProcess):
             return bool(psutil.Process(self.pid).status() == psutil.STATUS_STOPPED)
         return False
+
+    def most_memory(self) -> float:
+        """The most it has had in memory so far, in MB."""
+        found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{self.pid}/status").read_text())
+        assert found
+        return int(found[1]) / 1000
 
     def has_ended(self, code: int) -> None:
         self._code = code

@@ -199,6 +199,19 @@ def test_an_email_that_comes_back_is_settled_on_record(sqlite_office: Office, jo
     assert entry.detail == {"outcome": "sent", "attempt": 1, "text": "Ok", "settled_from": "journal"}
 
 
+def test_a_large_email_that_comes_back_is_not_sent_again_either(office: Office) -> None:
+    """It is claimed without its content, and there is no need to fetch that."""
+    [large] = office.enqueue(text="Good morning.\n" * 40_000)
+    office.start_worker()
+    wait_until(lambda: all_sent(office, [large]))
+    put_back(office)
+    [other] = office.enqueue()  # so that the worker looks
+    wait_until(lambda: all_sent(office, [large, other]))
+
+    assert office.copies(large) == 1
+    assert _how(office.get(large)) == "journal"
+
+
 def test_what_was_never_accepted_is_not_known(journal: Journal) -> None:
     assert journal.accepted(EmailId("never heard of")) is None
 

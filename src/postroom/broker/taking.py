@@ -24,6 +24,7 @@ from postroom.broker.consumption import Consumption, Delivery
 from postroom.broker.meter import DispatchMeter
 from postroom.claim.failpoint import reach
 from postroom.claim.feed import Workbench
+from postroom.claim.room import whole_up_to
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.store import dispatch
@@ -51,7 +52,8 @@ class Taker:
             reach("received", delivery.named.id)
             messages.setdefault(delivery.named, delivery)
         try:
-            plan = dispatch.claim_queued(messages, worker=bench.worker, lease=bench.lease)
+            whole = whole_up_to(len(bench.buffer) + len(messages))
+            plan = dispatch.claim_queued(messages, worker=bench.worker, lease=bench.lease, whole=whole)
             emails = await bench.database.run(plan, atomic=False)
         except StoreUnavailable:
             consumption.put_back(taken)
@@ -67,9 +69,7 @@ class Taker:
         try:
             plan = dispatch.own_queued(named, worker=bench.worker, lease=bench.lease)
             claim = await bench.database.run(plan, atomic=False)
-            if claim is not None:
-                reach("received", named.id)
-            emails = await bench.database.run(dispatch.read_owned(claim), writes=False) if claim is not None else []
+            emails = await self._read(claim) if claim is not None else []
         except StoreUnavailable:
             consumption.put_back([delivery])  # what is owned and could not be read is due when its lease ends
             raise
@@ -77,6 +77,11 @@ class Taker:
         if not emails:
             self._drop_stale(consumption, [delivery])
         return len(emails)
+
+    async def _read(self, claim: Claim) -> list[Claimed]:
+        reach("received", claim.id)
+        plan = dispatch.read_owned(claim, whole=whole_up_to(len(self._bench.buffer) + 1))
+        return await self._bench.database.run(plan, writes=False)
 
     def _hold(
         self, consumption: Consumption, emails: list[Claimed], messages: dict[Named, Delivery], *, asked: float

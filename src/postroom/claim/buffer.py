@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Collection, Iterable
 
+from postroom.claim.room import Room
 from postroom.store.contract import Claim, Claimed
 from postroom.vocabulary import Priority
 
@@ -14,10 +15,15 @@ class Buffer:
     """Urgent before normal before bulk, oldest first within each.
 
     A line that finds nothing waits; the line that began to wait last is served first, because its connection is warm.
+
+    A large email is handed out only when there is room for it, and has it until it is `done`. Without, it stands aside,
+    and lets the small ones pass; no later large one gets in before it, unless it is more urgent.
     """
 
     def __init__(self) -> None:
         self._waiting: tuple[deque[Claimed], ...] = tuple(deque() for _ in Priority)
+        self._aside: tuple[deque[Claimed], ...] = tuple(deque() for _ in Priority)
+        self._room = Room()
         self._idle: list[asyncio.Future[Claimed | None]] = []
         self._closed = False
         self._count = 0
@@ -29,7 +35,12 @@ class Buffer:
         """Set when the buffer has run low; the claimer clears it."""
 
     def __len__(self) -> int:
+        """How many wait to be taken; those that stand aside are not among them."""
         return self._count
+
+    def aside(self, lane: Priority) -> int:
+        """How many large emails of a lane wait for room."""
+        return len(self._aside[lane])
 
     @property
     def idle_lines(self) -> int:
@@ -56,16 +67,42 @@ class Buffer:
         self._count += 1
         self.add(())
 
-    def take(self) -> Claimed | None:
-        """The next email, if there is one."""
+    def take(self, *, large: bool = True) -> Claimed | None:
+        """The next email, if there is one; a large one only if it may be one."""
         if self._count - 1 <= self.mark:
             self.low.set()
-        for lane in self._waiting:
-            if lane:
+        for lane, aside in zip(self._waiting, self._aside, strict=True):
+            if aside and large:
+                large = self._room.enter(aside[0])
+                if large:
+                    self.taken += 1
+                    return aside.popleft()
+            while lane:
+                email = lane.popleft()
                 self._count -= 1
-                self.taken += 1
-                return lane.popleft()
+                if not email.unloaded or (large and self._room.enter(email)):
+                    self.taken += 1
+                    return email
+                large = False
+                aside.append(email)
         return None
+
+    def done(self, email: Claimed) -> None:
+        """An email that was taken is in no line's hands any more: if it had room, another may have it."""
+        if email.unloaded and self._room.leave(email.claim):
+            self.add(())
+
+    def postpone(self, email: Claimed, seconds: float) -> None:
+        """Put a large email back whose content cannot be had for now; none is handed out for so long."""
+        self._aside[email.priority].appendleft(email)
+        self._room.leave(email.claim)
+        if self._room.open:
+            self._room.open = False
+            asyncio.get_running_loop().call_later(seconds, self._reopen)
+
+    def _reopen(self) -> None:
+        self._room.open = True
+        self.add(())
 
     async def next(self) -> Claimed | None:
         """The next email, waiting for it; None when the buffer is closed."""
@@ -85,12 +122,16 @@ class Buffer:
         for email in found:
             self._waiting[email.priority].remove(email)
         self._count -= len(found)
-        return found
+        aside = [email for lane in self._aside for email in lane if email.claim in wanted]
+        for email in aside:
+            self._aside[email.priority].remove(email)
+        return found + aside
 
     def empty(self) -> list[Claimed]:
         """Take everything out."""
-        emails = [email for lane in self._waiting for email in lane]
-        for lane in self._waiting:
+        lanes = (*self._waiting, *self._aside)
+        emails = [email for lane in lanes for email in lane]
+        for lane in lanes:
             lane.clear()
         self._count = 0
         self.low.set()

@@ -10,6 +10,7 @@ from postroom.claim.allowance import Allowance
 from postroom.claim.failpoint import reach
 from postroom.claim.feed import Workbench, first_of
 from postroom.claim.lanes import Shares, shares
+from postroom.claim.room import whole_up_to
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.store import claims, questions
@@ -24,7 +25,7 @@ PACE = 0.05
 AT_ONCE = 0.005
 """Seconds to wait for what is due already, and was not to be had: another worker has it."""
 SOON = 0.05
-"""Seconds between looks whether all is done, for a worker that is to stop then."""
+"""Seconds between looks whether all is done, for a worker that is to stop then, or whether a lane is open again."""
 SHUT = 1.0
 """Seconds between looks while the transport may not be used."""
 FIRST_PAUSE, LAST_PAUSE = 0.05, 1.0
@@ -115,7 +116,11 @@ class Claimer:
         if len(self._buffer) > self._buffer.mark:
             # Well filled, it still takes what is urgent, within limits: that goes to the front.
             return {Priority.URGENT: max(self._bench.transport.connections + min(room, 0), 0)}
-        return shares(room, turn=self._turn)
+        return shares(room, dict.fromkeys(Priority, room) | dict.fromkeys(self._closed(), 0), turn=self._turn)
+
+    def _closed(self) -> list[Priority]:
+        """Lanes with enough large emails waiting for room: more would only be kept from other workers."""
+        return [lane for lane in Priority if self._buffer.aside(lane) >= self._least]
 
     async def _take(self, wanted: Shares) -> int:
         asked = time.monotonic()
@@ -125,6 +130,8 @@ class Claimer:
             urgent=wanted.get(Priority.URGENT, 0),
             normal=wanted.get(Priority.NORMAL, 0),
             bulk=wanted.get(Priority.BULK, 0),
+            closed=self._closed(),
+            whole=whole_up_to(self._target),
         )
         emails = await self._database.run(plan, atomic=False)
         self._bench.meter.claimed(emails, time.monotonic() - asked)
@@ -150,6 +157,8 @@ class Claimer:
         wait = self._bench.poll.total_seconds()
         if due is not None:
             wait = min(wait, max((due - self._bench.clock.now()).total_seconds(), AT_ONCE))
+        if self._closed():
+            wait = max(wait, SOON)  # what is due may be in one of them, and enough of that is here
         if self._bench.until_idle:
             wait = min(wait, SOON)  # what is under way may be all there is
         if self._gate.may_send():

@@ -38,21 +38,41 @@ if TYPE_CHECKING:
 
 
 class Part(NamedTuple):
-    """A MIME entity: its Content headers, each line ended by CRLF, and its encoded body, ended by CRLF."""
+    """A MIME entity: its Content headers, each line ended by CRLF, and its encoded body, ended by CRLF.
+
+    The body is in pieces until the whole message is joined, once: a large one is not copied for each level it is in.
+    """
 
     head: str
-    body: bytes
+    body: list[bytes]
 
 
-def write_message(letter: Letter) -> bytes:
-    """Every octet between DATA and the final dot, before dots are stuffed. Bcc is not among them."""
-    content = _content(letter)
+class Bodies(NamedTuple):
+    """What an email says, as text or as its UTF-8: of a large one the octets are at hand, and a text would be more."""
+
+    text: str | bytes | None
+    html: str | bytes | None
+
+
+def write_message(letter: Letter, bodies: Bodies | None = None) -> bytes:
+    """Every octet between DATA and the final dot, before dots are stuffed. Bcc is not among them.
+
+    `bodies` are those of a letter that was thawed without its own.
+    """
+    content = _content(letter, bodies or Bodies(letter.text, letter.html))
     head = f"{_headers(letter)}MIME-Version: 1.0\r\n{content.head}\r\n"
-    return head.encode() + content.body
+    return b"".join([head.encode(), *content.body])
 
 
 def write_note(
-    *, message_id: str, seconds: int, sender: Address, recipient: Address, subject: str, text: str, html: str
+    *,
+    message_id: str,
+    seconds: int,
+    sender: Address,
+    recipient: Address,
+    subject: str,
+    text: str | bytes,
+    html: str | bytes,
 ) -> bytes:
     """The same for a letter that is a text and its HTML, from one to another, with its date in seconds since 1970."""
     parts = [_text("plain", text), _text("html", html)]
@@ -62,7 +82,7 @@ def write_note(
         f"{text_header('Subject', subject)}\r\nDate: {date_at(seconds)}\r\nMessage-ID: {message_id}\r\n"
         f"MIME-Version: 1.0\r\n{content.head}\r\n"
     )
-    return head.encode() + content.body
+    return b"".join([head.encode(), *content.body])
 
 
 def _headers(letter: Letter) -> str:
@@ -85,43 +105,43 @@ def _headers(letter: Letter) -> str:
     return "\r\n".join(lines)
 
 
-def _content(letter: Letter) -> Part:
-    alternatives = _alternatives(letter)
+def _content(letter: Letter, bodies: Bodies) -> Part:
+    alternatives = _alternatives(letter, bodies)
     boundary = _boundary(letter.message_id, alternatives)
     content = _joined("alternative", alternatives, boundary + "a")
     if not letter.attachments and not letter.calendar:
         return content
-    images = [each for each in letter.attachments if _is_shown(each, letter)]
+    images = [each for each in letter.attachments if _is_shown(each, bodies)]
     if images:
         related = [content, *[_file(each, "inline") for each in images]]
         content = _joined("related", related, boundary + "r", _related_type(content))
-    files = [_file(each, "attachment") for each in letter.attachments if not _is_shown(each, letter)]
+    files = [_file(each, "attachment") for each in letter.attachments if not _is_shown(each, bodies)]
     if letter.calendar:
         files.append(_calendar_file(letter.calendar))
     return _joined("mixed", [content, *files], boundary + "m")
 
 
-def _alternatives(letter: Letter) -> list[Part]:
+def _alternatives(letter: Letter, bodies: Bodies) -> list[Part]:
     """The same content in several forms, the plainest first."""
     parts = []
-    if letter.text or not letter.html:
-        parts.append(_text("plain", letter.text or ""))
-    if letter.html:
-        parts.append(_text("html", letter.html))
+    if bodies.text or not bodies.html:
+        parts.append(_text("plain", bodies.text or ""))
+    if bodies.html:
+        parts.append(_text("html", bodies.html))
     if letter.calendar:
         parts.append(_text("calendar", letter.calendar.ics, f"; method={letter.calendar.method}"))
     return parts
 
 
-def _text(subtype: str, text: str, parameters: str = "") -> Part:
+def _text(subtype: str, text: str | bytes, parameters: str = "") -> Part:
     encoding, body = encode_text(text)
     head = f"Content-Type: text/{subtype}; charset=utf-8{parameters}\r\nContent-Transfer-Encoding: {encoding}\r\n"
     return Part(head, body)
 
 
-def _is_shown(attachment: Attachment, letter: Letter) -> bool:
+def _is_shown(attachment: Attachment, bodies: Bodies) -> bool:
     """An image of the HTML. Without HTML there is nothing to show it in, and it becomes an ordinary file."""
-    return attachment.content_id is not None and letter.html is not None
+    return attachment.content_id is not None and bodies.html is not None
 
 
 def _file(attachment: Attachment, disposition: str) -> Part:
@@ -159,11 +179,14 @@ def _joined(subtype: str, parts: list[Part], boundary: str, parameters: str = ""
         return parts[0]
     head = f'Content-Type: multipart/{subtype};{parameters}\r\n boundary="{boundary}"\r\n'
     pieces: list[bytes] = []
+    before = f"--{boundary}\r\n"
     for part in parts:
+        pieces.append(f"{before}{part.head}\r\n".encode())
+        pieces += part.body
         # The line end before a boundary belongs to the boundary; the body has one of its own.
-        pieces += (f"\r\n--{boundary}\r\n{part.head}\r\n".encode(), part.body)
+        before = f"\r\n--{boundary}\r\n"
     pieces.append(f"\r\n--{boundary}--\r\n".encode())
-    return Part(head, b"".join(pieces)[2:])
+    return Part(head, pieces)
 
 
 def _boundary(message_id: str, texts: list[Part]) -> str:
@@ -176,7 +199,7 @@ def _boundary(message_id: str, texts: list[Part]) -> str:
         seed = sha256(message_id.encode()).hexdigest()[:32]
     stem = f"=_{seed}_"
     attempt = 0
-    while any([stem.encode() in part.body for part in texts]):  # noqa: C419  quicker than a generator, for two
+    while any([stem.encode() in piece for part in texts for piece in part.body]):  # noqa: C419  quicker than a generator
         attempt += 1
         stem = f"=_{sha256(f'{attempt}{message_id}'.encode()).hexdigest()[:32]}_"
     return stem

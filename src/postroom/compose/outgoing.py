@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from postroom.compose.address import Address
 from postroom.compose.frozen import decode
 from postroom.compose.letter import Letter
-from postroom.compose.mime import write_note
+from postroom.compose.mime import Bodies, write_message, write_note
 
 _OF_A_NOTE = frozenset({"date", "sender", "to"})
 
@@ -28,11 +28,14 @@ def outgoing(
     subject: str,
     message_id: str,
     envelope: str,
-    text: str | None,
-    html: str | None,
+    text: str | bytes | None,
+    html: str | bytes | None,
     attachments: Mapping[str, bytes],
 ) -> Outgoing:
-    """What `Letter.thaw` of the same gives: the same octets, for most emails without making a letter first."""
+    """What `Letter.thaw` of the same gives: the same octets, for most emails without making a letter first.
+
+    Text and HTML may be given as their UTF-8.
+    """
     stored = decode(envelope)
     if text and html and stored.keys() == _OF_A_NOTE:
         sender, recipient = _only(stored["sender"]), _only(stored["to"])
@@ -48,9 +51,10 @@ def outgoing(
             )
             return Outgoing(sender.address, (recipient.address,), message, False)
     letter = Letter.thaw(
-        subject=subject, message_id=message_id, envelope=envelope, text=text, html=html, attachments=attachments
+        subject=subject, message_id=message_id, envelope=envelope, text=None, html=None, attachments=attachments
     )
-    return Outgoing(letter.sender_address, letter.recipients, letter.as_bytes(), letter.needs_smtputf8)
+    message = write_message(letter, Bodies(text, html))
+    return Outgoing(letter.sender_address, letter.recipients, message, letter.needs_smtputf8)
 
 
 def _only(stored: list[Any]) -> Address | None:

@@ -25,12 +25,37 @@ _CAREFUL = {
 fail the others of its batch."""
 
 
-def claim(*, worker: str, lease: timedelta, urgent: int, normal: int, bulk: int) -> Plan[list[Claimed]]:
+WHOLE = 256 * 1024
+"""Octets of an email up to which it comes with its content, unless less is asked for."""
+
+
+def claim(
+    *,
+    worker: str,
+    lease: timedelta,
+    urgent: int,
+    normal: int,
+    bulk: int,
+    closed: Collection[Priority] = (),
+    whole: int = WHOLE,
+) -> Plan[list[Claimed]]:
     """Take due emails, oldest first within each lane, each lane up to its share and what the lanes before it left.
 
-    Each is `sending`, owned by `worker` until the lease ends. No two callers get the same email.
+    Each is `sending`, owned by `worker` until the lease ends. No two callers get the same email. Of one that is larger
+    than `whole` the content is left in the store, for `contents.read_content`. From `closed` lanes nothing is taken.
     """
-    rows = yield ask("claim", worker=worker, lease=lease.total_seconds(), urgent=urgent, normal=normal, bulk=bulk)
+    rows = yield ask(
+        "claim",
+        worker=worker,
+        lease=lease.total_seconds(),
+        urgent=urgent,
+        normal=normal,
+        bulk=bulk,
+        urgent_open=int(Priority.URGENT not in closed),
+        normal_open=int(Priority.NORMAL not in closed),
+        bulk_open=int(Priority.BULK not in closed),
+        whole=whole,
+    )
     return (yield from claimed_emails(rows))
 
 
@@ -44,10 +69,16 @@ def take_over(
 
     The old owner can no longer settle them, except that a lasting doubt yields to its word that it sent them.
 
-    What became of them is unknown, unless a journal tells: the caller must settle each one.
+    What became of them is unknown, unless a journal tells: the caller must settle each one. They come without content.
     """
     rows = yield ask(
-        "take_over", worker=worker, lease=lease.total_seconds(), limit=limit, dead=dead or "", believed=believed
+        "take_over",
+        worker=worker,
+        lease=lease.total_seconds(),
+        limit=limit,
+        dead=dead or "",
+        believed=believed,
+        whole=-1,
     )
     return [_claimed(*row) for row in rows]
 
@@ -116,6 +147,9 @@ def _expressions() -> dict[str, str]:
         "dot_noted": "dot_noted_at is not None",
         "claimed_at": "instant(now)",
         "envelope": 'envelope or ""',  # nothing when the content is gone
+        "text": "text",
+        "html": "html",
+        "unloaded": "unloaded",
         "previous_owner": "previous_owner",
     }
 
@@ -125,7 +159,7 @@ def _reader() -> Callable[..., Claimed]:
     expressions = _expressions()
     values = [expressions[field.name] for field in fields(Claimed) if field.name in expressions]
     return written_out(
-        ", ".join([*columns(CLAIMED), "now", "previous_owner"]),
+        ", ".join([*columns(CLAIMED), "text", "html", "now", "unloaded", "previous_owner"]),
         f"Claimed({', '.join(values)})",
         Claim=Claim,
         Claimed=Claimed,
@@ -139,7 +173,8 @@ _claimed = _reader()
 
 def _with_attachments(emails: list[Claimed]) -> Plan[list[Claimed]]:
     """Fetch what the emails carry; most carry nothing, and then nothing is asked."""
-    carried = {email.id: digests_in(email.envelope) for email in emails if carries(email.envelope)}
+    whole = [email for email in emails if not email.unloaded]
+    carried = {email.id: digests_in(email.envelope) for email in whole if carries(email.envelope)}
     if not carried:
         return emails
     wanted = sorted({digest for each in carried.values() for digest in each})

@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from codecs import getincrementaldecoder
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from postroom.compose import Letter
 from postroom.errors import UnreadableEmail
 from postroom.store.order import tags_in
-from postroom.store.plan import Plan, ask
+from postroom.store.plan import Plan, Rows, ask, ask_octets
 from postroom.store.unreadable import DAMAGE, GONE
 from postroom.vocabulary import EmailId
+
+BLOCK = 1 << 16
+"""Octets of a large content looked at in one go."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """What a large email says and carries, in octets: as a text it would take up to four times the memory."""
+
+    text: bytes | None
+    html: bytes | None
+    attachments: Mapping[str, bytes]
 
 
 def read_letter(id: EmailId, version: int) -> Plan[Letter]:
@@ -29,6 +43,42 @@ def read_letter(id: EmailId, version: int) -> Plan[Letter]:
     except DAMAGE as error:
         problem = "its content is damaged, or of a newer version; restore it from a backup, or dismiss the email"
         raise UnreadableEmail(id, problem) from error
+
+
+def read_content(id: EmailId, version: int, envelope: str) -> Plan[Content]:
+    """The content of an email that was claimed without it.
+
+    Raises `UnreadableEmail` where it is gone, and `ValueError` where it cannot be read.
+    """
+    bodies = _joined((yield ask_octets("bodies", id=id, version=version)))
+    if not bodies:
+        raise UnreadableEmail(id, GONE)
+    for body in bodies.values():
+        _check_utf8(body or b"")
+    digests, attachments = digests_in(envelope), dict[str, bytes | None]()
+    if digests:
+        attachments = _joined((yield ask_octets("attachment_pieces", digests=digests)))
+    return Content(
+        text=bodies["text"],
+        html=bodies["html"],
+        attachments={digest: content for digest, content in attachments.items() if content is not None},
+    )
+
+
+def _joined(rows: Rows) -> dict[str, bytes | None]:
+    """Contents by name, from rows that each bring a piece of one and where it starts."""
+    pieces: dict[str, list[bytes | None]] = {}
+    for name, _start, piece in sorted(rows, key=itemgetter(1)):
+        pieces.setdefault(name, []).append(piece)
+    return {name: None if None in some else b"".join(filter(None, some)) for name, some in pieces.items()}
+
+
+def _check_utf8(octets: bytes) -> None:
+    """Raise where a text cannot be read, without making one of it."""
+    if not octets.isascii():
+        decoder = getincrementaldecoder("utf-8")()
+        for start in range(0, len(octets), BLOCK):
+            decoder.decode(octets[start : start + BLOCK], start + BLOCK >= len(octets))
 
 
 def read_attachments(digests: Sequence[str]) -> Plan[dict[str, bytes]]:

@@ -122,6 +122,8 @@ class Claimed:
     html: str | None
     claimed_at: datetime
     """The store's clock at the claim."""
+    unloaded: int = 0
+    """About how many octets it has, when it is so large that its content was left in the store."""
     previous_owner: str | None = None
     """From whom it was taken over."""
     attachments: Mapping[str, bytes] = field(default_factory=dict)

@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from postroom.store.claims import claimed_emails, names
+from postroom.store.claims import WHOLE, claimed_emails, names
 from postroom.store.contract import Claim, Claimed, instant
 from postroom.store.fields import DEAD_REASONS
 from postroom.store.plan import Plan, ask
@@ -86,11 +86,16 @@ def confirm_queued(claims: Collection[Claim]) -> Plan[None]:
         yield ask("confirm_queued", claims=names(claims))
 
 
-def claim_queued(messages: Collection[Named], *, worker: str, lease: timedelta) -> Plan[list[Claimed]]:
-    """Take the emails that messages name. Who is missing is not queued for that attempt: the message is stale."""
+def claim_queued(
+    messages: Collection[Named], *, worker: str, lease: timedelta, whole: int = WHOLE
+) -> Plan[list[Claimed]]:
+    """Take the emails that messages name. Who is missing is not queued for that attempt: the message is stale.
+
+    Of one that is larger than `whole` the content is left in the store, as by `claim`.
+    """
     if not messages:
         return []
-    rows = yield ask("claim_queued", messages=_named(messages), worker=worker, lease=lease.total_seconds())
+    rows = yield ask("claim_queued", messages=_named(messages), worker=worker, lease=lease.total_seconds(), whole=whole)
     return (yield from claimed_emails(rows))
 
 
@@ -103,9 +108,9 @@ def own_queued(message: Named, *, worker: str, lease: timedelta) -> Plan[Claim |
     return next((_claim(id, token) for id, token in rows), None)
 
 
-def read_owned(claim: Claim) -> Plan[list[Claimed]]:
-    """What its owner needs to send it; nothing when it is no longer the owner."""
-    rows = yield ask("read_owned", id=claim.id, token=claim.token)
+def read_owned(claim: Claim, *, whole: int = WHOLE) -> Plan[list[Claimed]]:
+    """What its owner needs to send it, as by `claim_queued`; nothing when it is no longer the owner."""
+    rows = yield ask("read_owned", id=claim.id, token=claim.token, whole=whole)
     return (yield from claimed_emails(rows))
 
 

@@ -73,6 +73,16 @@ def says_read_only(error: BaseException) -> bool:
     return any(_sqlstate(cause) == _READ_ONLY for cause in _causes(error))
 
 
+def damaged(error: BaseException) -> bool:
+    """Whether the error says that what is stored cannot be read, and nothing about the database as a whole."""
+    for cause in _causes(error):
+        if isinstance(cause, ValueError) or (_sqlstate(cause) or "").startswith(("22", "XX")):
+            return True
+        if getattr(cause, "sqlite_errorname", "").startswith("SQLITE_CORRUPT"):
+            return True
+    return False
+
+
 def _causes(error: BaseException) -> Iterator[BaseException]:
     """The error and what caused it, each once: `raise error from error` is a chain without an end."""
     seen: set[int] = set()

@@ -45,7 +45,7 @@ class Field:
     """Where an `Order` has it, when it is stored just as it was given."""
     read: Reader | None = None
     claimed: bool = False
-    """An attempt needs it."""
+    """An attempt needs it. Of what an email says, see `claimed_columns` in `queries.sql`."""
     stored: bool = False
     """Whoever lists or looks at emails is told it, or something that is made of it."""
 
@@ -102,8 +102,8 @@ CONTENT = (
     Field("subject", "text", given="letter.subject", claimed=True, stored=True),
     Field("message_id", "text", given="letter.message_id", claimed=True, stored=True),
     Field("envelope", "text", given="letter.envelope", claimed=True, stored=True),
-    Field("text", "text", given="letter.text", claimed=True),
-    Field("html", "text", given="letter.html", claimed=True),
+    Field("text", "text", given="letter.text"),
+    Field("html", "text", given="letter.html"),
     Field("size", "integer", given="letter.size", stored=True),
     Field("terms", "text", stored=True),
 )

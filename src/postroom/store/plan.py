@@ -25,6 +25,8 @@ class Statement:
 
     name: str
     parameters: Mapping[str, Any]
+    octets: bool = False
+    """Its rows bring octets, to be sent as they are where a driver would have them written in hexadecimal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,11 @@ Plan = Generator[Step, Rows, T]
 def ask(name: str, /, **parameters: Any) -> Statement:
     """The named query with these parameters; reads well behind `yield`."""
     return Statement(name, parameters)
+
+
+def ask_octets(name: str, /, **parameters: Any) -> Statement:
+    """The same for a query whose rows bring large octets."""
+    return Statement(name, parameters, octets=True)
 
 
 Course = Generator[Plan[Any], Any, T]

@@ -20,6 +20,7 @@ from postroom.claim.failpoint import reach
 from postroom.claim.feed import call_off
 from postroom.claim.leases import Holdings
 from postroom.claim.meter import Meter
+from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.send.contract import Fault, FaultKind, Phase, Report
 from postroom.send.smtp.pool import Line, SmtpTransport
@@ -29,6 +30,7 @@ from postroom.store.contract import Claimed, Settlement
 from postroom.vocabulary import OnDoubt
 from postroom.work.acceptance import accepted
 from postroom.work.journal import Journal, JournalFailed
+from postroom.work.loading import AWAY, Loading
 from postroom.work.lost_commits import came_back
 from postroom.work.minder import TransportMinder
 from postroom.work.parcel import Parcel, invalid, left_in_doubt, pack, settlement
@@ -52,6 +54,7 @@ class Attempts:
         settler: Settler,
         minder: TransportMinder,
         meter: Meter,
+        loading: Loading,
         limit: float,
         soon: Callable[[Coroutine[Any, Any, None]], None],
     ) -> None:
@@ -70,6 +73,7 @@ class Attempts:
         self._settler = settler
         self._minder = minder
         self._meter = meter
+        self._loading = loading
         self._limit = limit
         self._soon = soon
         self._lines: list[_LineState] = []
@@ -79,12 +83,20 @@ class Attempts:
         state = _LineState()
         self._lines.append(state)
         async with self._transport.connection() as line:
-            while True:
-                parcel = state.following or await self._next_parcel()
-                state.following = None
-                if parcel is None:
-                    return
-                await self._attempt(line, state, parcel)
+            while await self._serve(line, state):
+                pass
+
+    async def _serve(self, line: Line, state: _LineState) -> bool:
+        """Send the next email; False when the worker stops. A call of its own: nothing of a sent email stays behind."""
+        parcel = state.following or await self._next_parcel()
+        state.following = None
+        if parcel is None:
+            return False
+        try:
+            await self._attempt(line, state, parcel)
+        finally:
+            self._buffer.done(parcel.claimed)
+        return True
 
     async def _next_parcel(self) -> Parcel | None:
         """The next email, ready to leave; None when the worker stops."""
@@ -92,24 +104,52 @@ class Attempts:
             email = await self._buffer.next()
             if email is None:
                 return None
-            parcel = self._pack(email)
-            if parcel is None:
-                continue
-            if email.on_doubt is not OnDoubt.HOLD or await self._held.note_dot(email.claim):
+            parcel = await self._load(email) if email.unloaded else self._pack(email)
+            if parcel is not None and (email.on_doubt is not OnDoubt.HOLD or await self._held.note_dot(email.claim)):
                 return parcel
+            del parcel
+            self._buffer.done(email)
 
     def _pack(self, email: Claimed) -> Parcel | None:
         """Make an email ready; one that cannot be is settled here, and hurts nobody else."""
-        known = self._journal.accepted(email.id)
-        if known is not None and (settled := came_back(email, known)) is not None:
-            self._conclude_unattempted(settled)
+        if self._was_accepted(email):
             return None
         try:
             parcel = pack(email)
         except Exception as error:  # noqa: BLE001  whatever it is, it is about this email alone
-            logger.error("email cannot be built", email_id=email.id, error=type(error).__name__)
-            self._conclude_unattempted(invalid(email, error))
+            self._refuse(email, error)
             return None
+        return self._unless_expired(parcel)
+
+    async def _load(self, email: Claimed) -> Parcel | None:
+        """The same for a large email; while the database is away, it waits, and so do all large ones."""
+        if self._was_accepted(email):
+            return None
+        try:
+            parcel = await self._loading.pack(email)
+        except StoreUnavailable as error:
+            logger.warning("a large email waits for the database", email_id=email.id, error=str(error))
+            self._buffer.postpone(email, AWAY)
+            return None
+        except Exception as error:  # noqa: BLE001  as above
+            self._refuse(email, error)
+            return None
+        return self._unless_expired(parcel)
+
+    def _was_accepted(self, email: Claimed) -> bool:
+        """Whether the journal knows of an acceptance that the database has forgotten: then it is settled here."""
+        known = self._journal.accepted(email.id)
+        if known is None or (settled := came_back(email, known)) is None:
+            return False
+        self._conclude_unattempted(settled)
+        return True
+
+    def _refuse(self, email: Claimed, error: Exception) -> None:
+        logger.error("email cannot be built", email_id=email.id, error=type(error).__name__)
+        self._conclude_unattempted(invalid(email, error))
+
+    def _unless_expired(self, parcel: Parcel) -> Parcel | None:
+        email = parcel.claimed
         if email.expires_at is not None and expired(self._held.now_for(email), email.expires_at):
             self._conclude_unattempted(settlement(email, settle_expired(parcel.attempted), doubt=False))
             return None
@@ -122,7 +162,7 @@ class Attempts:
 
     def _follower(self) -> Parcel | None:
         """An email to ride behind the present one's dot, if one is waiting that may."""
-        email = None if self.closing else self._buffer.take()
+        email = None if self.closing else self._buffer.take(large=False)
         if email is None:
             return None
         if email.on_doubt is OnDoubt.HOLD:

@@ -29,6 +29,7 @@ from postroom.store.open import AsyncDatabase
 from postroom.work.attempts import Attempts
 from postroom.work.crew import Crew
 from postroom.work.journal import Journal, worker_name
+from postroom.work.loading import Loading
 from postroom.work.minder import TransportMinder
 from postroom.work.settler import Settler
 
@@ -87,6 +88,7 @@ class Engine:
             stopped=lambda: self.attempts.empty_buffer(),
             changed=changed,
         )
+        self._loading = Loading(database)
         self.attempts = Attempts(
             transport,
             buffer=self.buffer,
@@ -95,6 +97,7 @@ class Engine:
             settler=self.settler,
             minder=self.minder,
             meter=meter,
+            loading=self._loading,
             limit=settings.inline_limit.total_seconds(),
             soon=self.crew.run_errand,
         )
@@ -151,6 +154,7 @@ class Engine:
         """The duties are over, and so is the conversation with the server."""
         await self.crew.call_off()
         await self._transport.close()
+        self._loading.close()
         self.journal.close()
 
     async def _mind(self) -> None:

@@ -11,6 +11,7 @@ from postroom.errors import UnreadableEmail
 from postroom.send.contract import Envelope, Report
 from postroom.settle.attempt import Attempted, Outcome, RecipientState, RecipientStatus
 from postroom.settle.policy import RetryPolicy
+from postroom.store.contents import Content
 from postroom.store.contract import Claim, Claimed, Settlement
 from postroom.store.unreadable import GONE
 from postroom.vocabulary import DeadReason, Status
@@ -44,16 +45,20 @@ class Parcel:
         return attempted(self.claimed, recipient_states(self.claimed, self.recipients))
 
 
-def pack(claimed: Claimed) -> Parcel:
-    """Make an email ready. Raises whatever composing raises, or judging would: such an email is `invalid`."""
+def pack(claimed: Claimed, content: Content | None = None) -> Parcel:
+    """Make an email ready. Raises whatever composing raises, or judging would: such an email is `invalid`.
+
+    `content` is that of an email which was claimed without. Beside the message, nothing of it is kept.
+    """
     insist_on_content(claimed)
+    source = content or claimed
     letter = outgoing(
         subject=claimed.subject,
         message_id=claimed.message_id,
         envelope=claimed.envelope,
-        text=claimed.text,
-        html=claimed.html,
-        attachments=claimed.attachments,
+        text=source.text,
+        html=source.html,
+        attachments=source.attachments,
     )
     _policy(claimed.policy, claimed.max_attempts)
     recipients = letter.recipients

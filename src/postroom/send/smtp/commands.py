@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from postroom.send.contract import Envelope, Fault, FaultKind, Phase
 from postroom.send.smtp.capabilities import Capabilities
@@ -80,3 +81,14 @@ def stuffed(message: bytes) -> bytes:
     if message.startswith(b"."):
         message = b"." + message
     return message if message.endswith(b"\r\n") or not message else message + b"\r\n"
+
+
+def stuffed_blocks(message: bytes, size: int) -> Iterator[bytes]:
+    """The same for a large message, in blocks of about this size: there is never a second one of the whole."""
+    for start in range(0, len(message), size):
+        block = message[start : start + size]
+        if block.startswith(b".") and message[start - 1 : start] in (b"", b"\n"):
+            block = b"." + block
+        yield block.replace(b"\n.", b"\n..")
+    if message and not message.endswith(b"\r\n"):
+        yield b"\r\n"

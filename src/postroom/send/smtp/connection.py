@@ -92,6 +92,7 @@ class Connection:
             await self._carry(attempt, before_dot, following)
         except Ended as ended:
             self._explain(attempt, ended)
+            ended.with_traceback(None)  # the wire keeps it, and it would keep the message
         except BaseException:
             self.close()
             raise
@@ -123,11 +124,10 @@ class Connection:
         if not opened:
             return
         attempt.phase = _BODY
-        message = commands.stuffed(attempt.envelope.message)
-        if len(message) <= BLOCK and not self._wire.secure:
-            self._send_at_once(attempt, message, before_dot, following)
+        if len(attempt.envelope.message) <= BLOCK and not self._wire.secure:
+            self._send_at_once(attempt, before_dot, following)
         else:
-            await self._send_in_turn(attempt, message, before_dot, following)
+            await self._send_in_turn(attempt, before_dot, following)
         await self._hear_dot(attempt)
         attempt.note(_STEP_DOT, monotonic())
 
@@ -219,26 +219,25 @@ class Connection:
         attempt.reply = reply
         return False
 
-    def _send_at_once(
-        self, attempt: Attempt, message: bytes, before_dot: BeforeDot | None, following: Envelope | None
-    ) -> None:
+    def _send_at_once(self, attempt: Attempt, before_dot: BeforeDot | None, following: Envelope | None) -> None:
         """A short message, the dot, and the next envelope where that is safe, in one write."""
         wire, limits, behind = self._wire, self._limits, self._behind(following)
-        ending = commands.DOT + behind
+        message, ending = commands.stuffed(attempt.envelope.message), commands.DOT + behind
         wire.check()
         self._ask(before_dot)
         wire.write_message(message, ending, replies=_owed(following, behind), limit=limits.dot, block=limits.block)
         self._note_dot(attempt, following if behind else None)
 
-    async def _send_in_turn(
-        self, attempt: Attempt, message: bytes, before_dot: BeforeDot | None, following: Envelope | None
-    ) -> None:
+    async def _send_in_turn(self, attempt: Attempt, before_dot: BeforeDot | None, following: Envelope | None) -> None:
         """A message block by block until the kernel has all of it; then the dot, and the next envelope behind it."""
-        wire, limits = self._wire, self._limits
-        for start in range(0, max(len(message), 1), BLOCK):
-            wire.write(message[start : start + BLOCK])
+        message, wire, limits = attempt.envelope.message, self._wire, self._limits
+        if len(message) <= BLOCK:
+            wire.write(commands.stuffed(message))
             await wire.drained(limits.block)
-            if len(message) > BLOCK:
+        else:
+            for block in commands.stuffed_blocks(message, BLOCK):
+                wire.write(block)
+                await wire.drained(limits.block)
                 await asyncio.sleep(0)  # the server may have something to say about a long message
         behind = self._behind(following)
         self._ask(before_dot)

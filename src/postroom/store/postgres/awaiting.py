@@ -153,5 +153,5 @@ class AsyncPostgresDatabase(Postgres):
                     await copy.write_row(row)
             return []
         for sql, values in self.dialect.speak(step, ParameterStyle.PYFORMAT):
-            await cursor.execute(sql, values)
+            await cursor.execute(sql, values, binary=step.octets)
         return await cursor.fetchall() if cursor.description else []

@@ -125,5 +125,5 @@ class PostgresDatabase(Postgres):
                     copy.write_row(row)
             return []
         for sql, values in self.dialect.speak(step, ParameterStyle.PYFORMAT):
-            cursor.execute(sql, values)
+            cursor.execute(sql, values, binary=step.octets)
         return cursor.fetchall() if cursor.description else []

@@ -30,8 +30,10 @@ coalesce((:now::text)::timestamptz, statement_timestamp())
 -- fragment: waiting
 status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
 
+-- Of an email of more than `:whole` octets the content stays where it is, and its size says so.
 -- fragment: claimed_columns
-{claimed_fields}, {now}
+{claimed_fields}, CASE WHEN c.size <= :whole::bigint THEN c.text END, CASE WHEN c.size <= :whole::bigint THEN c.html END,
+{now}, CASE WHEN c.size > :whole::bigint THEN c.size ELSE 0 END
 
 -- Take emails in, all in one statement: one round trip inside the caller's transaction.
 -- A key that is there already, also one that another transaction is about to commit, leaves its email out.
@@ -156,16 +158,39 @@ SELECT digest, content
 FROM postroom.attachments
 WHERE digest IN (SELECT json_array_elements_text((:digests::text)::json));
 
+-- What a large email says, in pieces of a megabyte, so that no row is large: a connection keeps the memory of its
+-- largest row for as long as it lives. Not in order: sorting would write all of it to a file.
+-- name: bodies
+WITH bodies AS MATERIALIZED (
+    SELECT body, octets
+    FROM postroom.contents c
+    CROSS JOIN LATERAL (
+        VALUES ('text', convert_to(c.text, 'UTF8')), ('html', convert_to(c.html, 'UTF8'))
+    ) AS each (body, octets)
+    WHERE c.email_id = :id::uuid AND c.version = :version::smallint
+)
+SELECT body, start, substr(octets, start, 1048576)
+FROM bodies
+CROSS JOIN LATERAL generate_series(1, greatest(length(octets), 1), 1048576) AS start;
+
+-- The attachments of these digests in the same way.
+-- name: attachment_pieces
+SELECT digest, start, substr(content, start, 1048576)
+FROM postroom.attachments
+CROSS JOIN LATERAL generate_series(1, greatest(size, 1), 1048576) AS start
+WHERE digest IN (SELECT json_array_elements_text((:digests::text)::json));
+
 -- Take the emails whose turn it is, each lane up to its share; what a lane leaves unused goes to the next one.
 -- LEFT JOIN: an email whose content is gone is its claimer's to settle, not nobody's.
 -- `= ANY (ARRAY …)` keeps the planner on the primary key however many rows it expects.
+-- `…_open` is 0 for a lane of which nothing is wanted, whatever the others leave, else 1.
 -- name: claim
 WITH urgent AS MATERIALIZED (
     SELECT id
     FROM postroom.emails
     WHERE {waiting} AND priority = 0 AND due_at <= {now}
     ORDER BY due_at, id
-    LIMIT :urgent::bigint
+    LIMIT :urgent_open::bigint * :urgent::bigint
     FOR UPDATE SKIP LOCKED
 ),
 normal AS MATERIALIZED (
@@ -173,7 +198,7 @@ normal AS MATERIALIZED (
     FROM postroom.emails
     WHERE {waiting} AND priority = 1 AND due_at <= {now}
     ORDER BY due_at, id
-    LIMIT :urgent::bigint + :normal::bigint - (SELECT count(*) FROM urgent)
+    LIMIT :normal_open::bigint * (:urgent::bigint + :normal::bigint - (SELECT count(*) FROM urgent))
     FOR UPDATE SKIP LOCKED
 ),
 bulk AS MATERIALIZED (
@@ -181,8 +206,10 @@ bulk AS MATERIALIZED (
     FROM postroom.emails
     WHERE {waiting} AND priority = 2 AND due_at <= {now}
     ORDER BY due_at, id
-    LIMIT :urgent::bigint + :normal::bigint + :bulk::bigint
+    LIMIT :bulk_open::bigint * (
+        :urgent::bigint + :normal::bigint + :bulk::bigint
         - (SELECT count(*) FROM urgent) - (SELECT count(*) FROM normal)
+    )
     FOR UPDATE SKIP LOCKED
 ),
 claimed AS (

@@ -22,8 +22,10 @@
         WHERE NOT EXISTS (SELECT 1 FROM postroom_terms t WHERE t.term = wanted.value AND t.email_id = e.id)
     )
 
+-- Of an email of more than `:whole` octets the content stays where it is, and its size says so.
 -- fragment: claimed_columns
-{claimed_fields}, :now
+{claimed_fields}, CASE WHEN c.size <= :whole THEN c.text END, CASE WHEN c.size <= :whole THEN c.html END,
+:now, CASE WHEN c.size > :whole THEN c.size ELSE 0 END
 
 -- Emails that may enter: those without a key, and those whose key is theirs.
 -- fragment: accepted
@@ -145,7 +147,24 @@ CROSS JOIN postroom_emails e ON e.id = postroom_picked.id
 LEFT JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
 WHERE {still_ours}
 
+-- What a large email says. Pieces would save nothing here: SQLite gives the memory back.
+-- name: bodies
+SELECT 'text', 1, CAST(text AS BLOB)
+FROM postroom_contents
+WHERE email_id = :id AND version = :version
+UNION ALL
+SELECT 'html', 1, CAST(html AS BLOB)
+FROM postroom_contents
+WHERE email_id = :id AND version = :version;
+
+-- The attachments of these digests, for a large email.
+-- name: attachment_pieces
+SELECT digest, 1, content
+FROM postroom_attachments
+WHERE digest IN (SELECT value FROM json_each(:digests));
+
 -- Take the emails whose turn it is, each lane up to its share; what a lane leaves unused goes to the next one.
+-- `…_open` is 0 for a lane of which nothing is wanted, whatever the others leave, else 1.
 -- name: claim
 DELETE FROM postroom_picked;
 INSERT INTO postroom_picked (id)
@@ -153,19 +172,19 @@ SELECT id
 FROM postroom_emails
 WHERE {waiting} AND priority = 0 AND due_at <= :now
 ORDER BY due_at, id
-LIMIT :urgent;
+LIMIT :urgent_open * :urgent;
 INSERT INTO postroom_picked (id)
 SELECT id
 FROM postroom_emails
 WHERE {waiting} AND priority = 1 AND due_at <= :now
 ORDER BY due_at, id
-LIMIT :urgent + :normal - (SELECT count(*) FROM postroom_picked);
+LIMIT :normal_open * (:urgent + :normal - (SELECT count(*) FROM postroom_picked));
 INSERT INTO postroom_picked (id)
 SELECT id
 FROM postroom_emails
 WHERE {waiting} AND priority = 2 AND due_at <= :now
 ORDER BY due_at, id
-LIMIT :urgent + :normal + :bulk - (SELECT count(*) FROM postroom_picked);
+LIMIT :bulk_open * (:urgent + :normal + :bulk - (SELECT count(*) FROM postroom_picked));
 UPDATE postroom_emails
 SET status = 'sending',
     lease_token = lease_token + 1,

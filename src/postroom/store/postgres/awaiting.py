@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from postroom.errors import StoreUnavailable
@@ -30,6 +30,8 @@ class AsyncPostgresDatabase(Postgres):
         """How often `run` found the database out of reach, or a connection that it had ended."""
         self._pools: dict[asyncio.AbstractEventLoop, psycopg_pool.AsyncConnectionPool[Any]] = {}
         """A pool belongs to the loop it was made in."""
+        self._ending: dict[asyncio.AbstractEventLoop, asyncio.Task[None]] = {}
+        """What closes it when its loop ends without a word to us."""
         tell_after_fork(self)
 
     async def run(self, plan: Plan[T], *, writes: bool = True, atomic: bool = True) -> T:
@@ -98,26 +100,32 @@ class AsyncPostgresDatabase(Postgres):
     async def close(self) -> None:
         """Close the connections that were made in this loop, and those of loops that are no more."""
         self._let_go_of_closed_loops()
-        if (pool := self._pools.get(asyncio.get_running_loop())) is not None:
+        loop = asyncio.get_running_loop()
+        if (pool := self._pools.get(loop)) is not None:
             await pool.close()
+        if (ending := self._ending.pop(loop, None)) is not None:
+            ending.cancel()
+            await asyncio.wait({ending})
 
     def forget_parent(self) -> None:
         """Pools of this process's own."""
         abandoned.append(self._pools)
         self._part_with_parent()
-        self._pools = {}
+        self._pools, self._ending = {}, {}
 
     def _pool_of_this_loop(self) -> psycopg_pool.AsyncConnectionPool[Any]:
         loop = asyncio.get_running_loop()
         if loop not in self._pools:
             self._let_go_of_closed_loops()
-            self._pools[loop] = self._psycopg_pool.AsyncConnectionPool(**self._pool_settings())
+            pool = self._pools[loop] = self._psycopg_pool.AsyncConnectionPool(**self._pool_settings())
+            self._ending[loop] = loop.create_task(_close_with_loop(pool))
         return self._pools[loop]
 
     def _let_go_of_closed_loops(self) -> None:
         """`asyncio.run` may be called again and again; what was opened in a loop that is closed cannot be awaited."""
         for loop in [each for each in self._pools if each.is_closed()]:
             del self._pools[loop]
+            self._ending.pop(loop, None)
             for connection in [each for each in self._made if each.postroom_loop is loop]:
                 connection.pgconn.finish()
 
@@ -155,3 +163,17 @@ class AsyncPostgresDatabase(Postgres):
         for sql, values in self.dialect.speak(step, ParameterStyle.PYFORMAT):
             await cursor.execute(sql, values, binary=step.octets)
         return await cursor.fetchall() if cursor.description else []
+
+
+async def _close_with_loop(pool: psycopg_pool.AsyncConnectionPool[Any]) -> None:
+    """Close a pool when the loop cancels its tasks, as `asyncio.run` does at its end.
+
+    Up to Python 3.11 a task of the pool's that is connecting at that moment may lose its cancellation; unless the pool
+    is told, it goes on to wait for work, and the loop for it, for ever.
+    """
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        with suppress(asyncio.CancelledError):  # of the pool's own tasks, which were cancelled too
+            await pool.close()
+        raise

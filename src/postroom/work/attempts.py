@@ -20,20 +20,18 @@ from postroom.claim.failpoint import reach
 from postroom.claim.feed import call_off
 from postroom.claim.leases import Holdings
 from postroom.claim.meter import Meter
-from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.send.contract import Fault, FaultKind, Phase, Report
 from postroom.send.smtp.pool import Line, SmtpTransport
-from postroom.settle.outcome import expired, settle, settle_expired
+from postroom.settle.outcome import settle
 from postroom.settle.verdict import OK
-from postroom.store.contract import Claimed, Settlement
-from postroom.vocabulary import OnDoubt
+from postroom.store.contract import Settlement
 from postroom.work.acceptance import accepted
 from postroom.work.journal import Journal, JournalFailed
-from postroom.work.loading import AWAY, Loading
-from postroom.work.lost_commits import came_back
+from postroom.work.loading import Loading
 from postroom.work.minder import TransportMinder
-from postroom.work.parcel import Parcel, invalid, left_in_doubt, pack, settlement
+from postroom.work.packing import Packing
+from postroom.work.parcel import Parcel, left_in_doubt, settlement
 from postroom.work.settler import Settler
 from postroom.work.telling import tell_attempt, tell_sent
 
@@ -73,7 +71,9 @@ class Attempts:
         self._settler = settler
         self._minder = minder
         self._meter = meter
-        self._loading = loading
+        self._packing = Packing(
+            buffer=buffer, holdings=holdings, journal=journal, loading=loading, settled=self._hand_on
+        )
         self._limit = limit
         self._soon = soon
         self._lines: list[_LineState] = []
@@ -88,7 +88,7 @@ class Attempts:
 
     async def _serve(self, line: Line, state: _LineState) -> bool:
         """Send the next email; False when the worker stops. A call of its own: nothing of a sent email stays behind."""
-        parcel = state.following or await self._next_parcel()
+        parcel = state.following or await self._packing.next()
         state.following = None
         if parcel is None:
             return False
@@ -98,80 +98,8 @@ class Attempts:
             self._buffer.done(parcel.claimed)
         return True
 
-    async def _next_parcel(self) -> Parcel | None:
-        """The next email, ready to leave; None when the worker stops."""
-        while True:
-            email = await self._buffer.next()
-            if email is None:
-                return None
-            parcel = await self._load(email) if email.unloaded else self._pack(email)
-            if parcel is not None and (email.on_doubt is not OnDoubt.HOLD or await self._held.note_dot(email.claim)):
-                return parcel
-            del parcel
-            self._buffer.done(email)
-
-    def _pack(self, email: Claimed) -> Parcel | None:
-        """Make an email ready; one that cannot be is settled here, and hurts nobody else."""
-        if self._was_accepted(email):
-            return None
-        try:
-            parcel = pack(email)
-        except Exception as error:  # noqa: BLE001  whatever it is, it is about this email alone
-            self._refuse(email, error)
-            return None
-        return self._unless_expired(parcel)
-
-    async def _load(self, email: Claimed) -> Parcel | None:
-        """The same for a large email; while the database is away, it waits, and so do all large ones."""
-        if self._was_accepted(email):
-            return None
-        try:
-            parcel = await self._loading.pack(email)
-        except StoreUnavailable as error:
-            logger.warning("a large email waits for the database", email_id=email.id, error=str(error))
-            self._buffer.postpone(email, AWAY)
-            return None
-        except Exception as error:  # noqa: BLE001  as above
-            self._refuse(email, error)
-            return None
-        return self._unless_expired(parcel)
-
-    def _was_accepted(self, email: Claimed) -> bool:
-        """Whether the journal knows of an acceptance that the database has forgotten: then it is settled here."""
-        known = self._journal.accepted(email.id)
-        if known is None or (settled := came_back(email, known)) is None:
-            return False
-        self._conclude_unattempted(settled)
-        return True
-
-    def _refuse(self, email: Claimed, error: Exception) -> None:
-        logger.error("email cannot be built", email_id=email.id, error=type(error).__name__)
-        self._conclude_unattempted(invalid(email, error))
-
-    def _unless_expired(self, parcel: Parcel) -> Parcel | None:
-        email = parcel.claimed
-        if email.expires_at is not None and expired(self._held.now_for(email), email.expires_at):
-            self._conclude_unattempted(settlement(email, settle_expired(parcel.attempted), doubt=False))
-            return None
-        return parcel
-
-    def _conclude_unattempted(self, settled: Settlement) -> None:
-        """Nothing was attempted, and nothing will be."""
-        self.concluded(settled)
-        self._settler.add(settled)
-
-    def _follower(self) -> Parcel | None:
-        """An email to ride behind the present one's dot, if one is waiting that may."""
-        email = None if self.closing else self._buffer.take(large=False)
-        if email is None:
-            return None
-        if email.on_doubt is OnDoubt.HOLD:
-            self._buffer.give_back(email)
-            return None
-        return self._pack(email)
-
     async def _attempt(self, line: Line, state: _LineState, parcel: Parcel) -> None:
-        following = state.following = self._follower()
+        following = state.following = None if self.closing else self._packing.follower()
         state.since = time.monotonic()
         delivery = line.deliver(
             parcel.envelope,
@@ -247,6 +175,11 @@ class Attempts:
         tell_attempt(parcel.claim.id, outcome, report)
         if outcome.transport is not None:
             self._minder.hear(outcome.transport)
+
+    def _hand_on(self, settled: Settlement) -> None:
+        """Tell what came of an email, and have it committed."""
+        self.concluded(settled)
+        self._settler.add(settled)
 
     def _record(self, parcel: Parcel, settled: Settlement, report: Report) -> None:
         """Into the journal first; then it may take its time to reach the database."""

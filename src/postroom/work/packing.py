@@ -1,0 +1,105 @@
+"""Emails of the buffer made ready to leave. One that cannot be made ready is settled here, and hurts nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from postroom.claim.buffer import Buffer
+from postroom.claim.leases import Holdings
+from postroom.errors import StoreUnavailable
+from postroom.logs import logger
+from postroom.settle.outcome import expired, settle_expired
+from postroom.store.contract import Claimed, Settlement
+from postroom.vocabulary import OnDoubt
+from postroom.work.journal import Journal
+from postroom.work.loading import AWAY, Loading
+from postroom.work.lost_commits import came_back
+from postroom.work.parcel import Parcel, invalid, pack, settlement
+
+_HOLD = OnDoubt.HOLD  # on Python 3.11 a member of an enum costs a call each time
+
+
+class Packing:
+    """What the lines take their parcels from."""
+
+    def __init__(
+        self,
+        *,
+        buffer: Buffer,
+        holdings: Holdings,
+        journal: Journal,
+        loading: Loading,
+        settled: Callable[[Settlement], None],
+    ) -> None:
+        """`settled` is given what is to be recorded of an email that was not attempted, and will not be."""
+        self._buffer = buffer
+        self._held = holdings
+        self._journal = journal
+        self._loading = loading
+        self._settled = settled
+
+    async def next(self) -> Parcel | None:
+        """The next email, ready to leave; None when the worker stops."""
+        while True:
+            email = await self._buffer.next()
+            if email is None:
+                return None
+            parcel = await self._load(email) if email.unloaded else self._pack(email)
+            if parcel is not None and (email.on_doubt is not _HOLD or await self._held.note_dot(email.claim)):
+                return parcel
+            del parcel
+            self._buffer.done(email)
+
+    def follower(self) -> Parcel | None:
+        """An email to ride behind another one's dot, if one is waiting that may."""
+        email = self._buffer.take(large=False)
+        if email is None:
+            return None
+        if email.on_doubt is _HOLD:
+            self._buffer.give_back(email)
+            return None
+        return self._pack(email)
+
+    def _pack(self, email: Claimed) -> Parcel | None:
+        if self._was_accepted(email):
+            return None
+        try:
+            parcel = pack(email)
+        except Exception as error:  # noqa: BLE001  whatever it is, it is about this email alone
+            self._refuse(email, error)
+            return None
+        return self._unless_expired(parcel)
+
+    async def _load(self, email: Claimed) -> Parcel | None:
+        """The same for a large email; while the database is away, it waits, and so do all large ones."""
+        if self._was_accepted(email):
+            return None
+        try:
+            parcel = await self._loading.pack(email)
+        except StoreUnavailable as error:
+            logger.warning("a large email waits for the database", email_id=email.id, error=str(error))
+            self._buffer.postpone(email, AWAY)
+            return None
+        except Exception as error:  # noqa: BLE001  as above
+            self._refuse(email, error)
+            return None
+        return self._unless_expired(parcel)
+
+    def _was_accepted(self, email: Claimed) -> bool:
+        """Whether the journal knows of an acceptance that the database has forgotten: then it is settled here."""
+        known = self._journal.accepted(email.id)
+        if known is None or (settled := came_back(email, known)) is None:
+            return False
+        self._settled(settled)
+        return True
+
+    def _refuse(self, email: Claimed, error: Exception) -> None:
+        logger.error("email cannot be built", email_id=email.id, error=type(error).__name__)
+        self._settled(invalid(email, error))
+
+    def _unless_expired(self, parcel: Parcel) -> Parcel | None:
+        email = parcel.claimed
+        if email.expires_at is not None and expired(self._held.now_for(email), email.expires_at):
+            self._settled(settlement(email, settle_expired(parcel.attempted), doubt=False))
+            return None
+        return parcel

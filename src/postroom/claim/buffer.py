@@ -23,6 +23,7 @@ class Buffer:
     def __init__(self) -> None:
         self._waiting: tuple[deque[Claimed], ...] = tuple(deque() for _ in Priority)
         self._aside: tuple[deque[Claimed], ...] = tuple(deque() for _ in Priority)
+        self._lanes = tuple(zip(self._waiting, self._aside, strict=True))
         self._room = Room()
         self._idle: list[asyncio.Future[Claimed | None]] = []
         self._closed = False
@@ -71,7 +72,7 @@ class Buffer:
         """The next email, if there is one; a large one only if it may be one."""
         if self._count - 1 <= self.mark:
             self.low.set()
-        for lane, aside in zip(self._waiting, self._aside, strict=True):
+        for lane, aside in self._lanes:
             if aside and large:
                 large = self._room.enter(aside[0])
                 if large:

@@ -34,6 +34,9 @@ class Address(NamedTuple):
         return self.address.rpartition("@")[2]
 
 
+Mailbox: TypeAlias = tuple[str, str]
+"""An `Address`, or name and address where one is written for every email and making an `Address` would be felt."""
+
 AddressLike: TypeAlias = "str | Address | tuple[str, str]"
 """`"ada@example.org"`, `"Ada <ada@example.org>"`, an `Address`, or `("Ada", "ada@example.org")`."""
 

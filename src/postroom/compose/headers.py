@@ -15,7 +15,7 @@ from functools import lru_cache
 from math import floor
 from urllib.parse import quote
 
-from postroom.compose.address import Address, quoted
+from postroom.compose.address import Mailbox, quoted
 
 FOLD_AT = 78
 """Lines are folded before they grow longer than this, where they have a space."""
@@ -59,17 +59,15 @@ def custom_header(name: str, value: str) -> str:
     return text_header(name, value)
 
 
-def address_header(name: str, addresses: tuple[Address, ...]) -> str:
+def address_header(name: str, addresses: tuple[Mailbox, ...]) -> str:
     """From, To and their kin: one mailbox after the other, folded between them."""
-    if len(addresses) == 1:
-        tokens = mailbox(addresses[0])
-        if len(tokens) == 1:
-            return f"{name}: {tokens[0]}"
-        return fold(name, tokens)
-    return fold(name, _listed(addresses))
+    if len(addresses) > 1:
+        return fold(name, _listed(addresses))
+    [only] = addresses
+    return fold(name, mailbox(only)) if only[0] else f"{name}: {only[1]}"
 
 
-def _listed(addresses: tuple[Address, ...]) -> Iterator[str]:
+def _listed(addresses: tuple[Mailbox, ...]) -> Iterator[str]:
     for address in addresses[:-1]:
         *first, last = mailbox(address)
         yield from first
@@ -78,7 +76,7 @@ def _listed(addresses: tuple[Address, ...]) -> Iterator[str]:
 
 
 @lru_cache(maxsize=1024)  # senders return with every email
-def mailbox(address: Address) -> tuple[str, ...]:
+def mailbox(address: Mailbox) -> tuple[str, ...]:
     """The words of one mailbox, between which a line may be folded."""
     name, spec = address
     if not name:

@@ -31,7 +31,7 @@ from postroom.compose.headers import (
 from postroom.compose.transfer import encode_base64, encode_text
 
 if TYPE_CHECKING:
-    from postroom.compose.address import Address
+    from postroom.compose.address import Mailbox
     from postroom.compose.attachment import Attachment
     from postroom.compose.frozen import CalendarObject
     from postroom.compose.letter import Letter
@@ -68,21 +68,23 @@ def write_note(
     *,
     message_id: str,
     seconds: int,
-    sender: Address,
-    recipient: Address,
+    sender: Mailbox,
+    recipient: Mailbox,
     subject: str,
     text: str | bytes,
     html: str | bytes,
 ) -> bytes:
     """The same for a letter that is a text and its HTML, from one to another, with its date in seconds since 1970."""
-    parts = [_text("plain", text), _text("html", html)]
-    content = _joined("alternative", parts, _boundary(message_id, parts) + "a")
+    (of_plain, plain), (of_html, shown) = encode_text(text), encode_text(html)
+    boundary = _boundary(message_id, plain + shown) + "a"
     head = (
         f"{address_header('From', (sender,))}\r\n{address_header('To', (recipient,))}\r\n"
         f"{text_header('Subject', subject)}\r\nDate: {date_at(seconds)}\r\nMessage-ID: {message_id}\r\n"
-        f"MIME-Version: 1.0\r\n{content.head}\r\n"
+        f'MIME-Version: 1.0\r\nContent-Type: multipart/alternative;\r\n boundary="{boundary}"\r\n\r\n'
+        f"--{boundary}\r\n{_text_head('plain', of_plain)}\r\n"
     )
-    return b"".join([head.encode(), *content.body])
+    between = f"\r\n--{boundary}\r\n{_text_head('html', of_html)}\r\n"
+    return b"".join([head.encode(), *plain, between.encode(), *shown, f"\r\n--{boundary}--\r\n".encode()])
 
 
 def _headers(letter: Letter) -> str:
@@ -107,7 +109,7 @@ def _headers(letter: Letter) -> str:
 
 def _content(letter: Letter, bodies: Bodies) -> Part:
     alternatives = _alternatives(letter, bodies)
-    boundary = _boundary(letter.message_id, alternatives)
+    boundary = _boundary(letter.message_id, [piece for part in alternatives for piece in part.body])
     content = _joined("alternative", alternatives, boundary + "a")
     if not letter.attachments and not letter.calendar:
         return content
@@ -135,8 +137,11 @@ def _alternatives(letter: Letter, bodies: Bodies) -> list[Part]:
 
 def _text(subtype: str, text: str | bytes, parameters: str = "") -> Part:
     encoding, body = encode_text(text)
-    head = f"Content-Type: text/{subtype}; charset=utf-8{parameters}\r\nContent-Transfer-Encoding: {encoding}\r\n"
-    return Part(head, body)
+    return Part(_text_head(subtype, encoding, parameters), body)
+
+
+def _text_head(subtype: str, encoding: str, parameters: str = "") -> str:
+    return f"Content-Type: text/{subtype}; charset=utf-8{parameters}\r\nContent-Transfer-Encoding: {encoding}\r\n"
 
 
 def _is_shown(attachment: Attachment, bodies: Bodies) -> bool:
@@ -189,7 +194,7 @@ def _joined(subtype: str, parts: list[Part], boundary: str, parameters: str = ""
     return Part(head, pieces)
 
 
-def _boundary(message_id: str, texts: list[Part]) -> str:
+def _boundary(message_id: str, texts: list[bytes]) -> str:
     """The stem of this message's boundaries: the same each time, and in none of its texts.
 
     `=_` cannot occur in base64 or quoted-printable, so only a text that travels bare can hold one, by chance or malice.
@@ -199,7 +204,14 @@ def _boundary(message_id: str, texts: list[Part]) -> str:
         seed = sha256(message_id.encode()).hexdigest()[:32]
     stem = f"=_{seed}_"
     attempt = 0
-    while any([stem.encode() in piece for part in texts for piece in part.body]):  # noqa: C419  quicker than a generator
+    while _occurs(stem.encode(), texts):
         attempt += 1
         stem = f"=_{sha256(f'{attempt}{message_id}'.encode()).hexdigest()[:32]}_"
     return stem
+
+
+def _occurs(stem: bytes, texts: list[bytes]) -> bool:
+    for text in texts:  # noqa: SIM110  several times quicker than a generator
+        if stem in text:
+            return True
+    return False

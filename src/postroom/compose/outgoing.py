@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from postroom.compose.address import Address
+from postroom.compose.address import Mailbox
 from postroom.compose.frozen import decode
 from postroom.compose.letter import Letter
 from postroom.compose.mime import Bodies, write_message, write_note
@@ -49,7 +49,7 @@ def outgoing(
                 text=text,
                 html=html,
             )
-            return Outgoing(sender.address, (recipient.address,), message, False)
+            return Outgoing(sender[1], (recipient[1],), message, False)
     letter = Letter.thaw(
         subject=subject, message_id=message_id, envelope=envelope, text=None, html=None, attachments=attachments
     )
@@ -57,9 +57,10 @@ def outgoing(
     return Outgoing(letter.sender_address, letter.recipients, message, letter.needs_smtputf8)
 
 
-def _only(stored: list[Any]) -> Address | None:
+def _only(stored: list[Any]) -> Mailbox | None:
     """The one address there is, provided that every server can carry it."""
     if len(stored) != 1:
         return None
-    only = Address("", stored[0]) if isinstance(stored[0], str) else Address(*stored[0])
-    return only if only.address.isascii() else None
+    [only] = stored
+    mailbox = ("", only) if isinstance(only, str) else tuple(only)
+    return mailbox if mailbox[1].isascii() else None

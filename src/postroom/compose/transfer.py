@@ -16,6 +16,7 @@ _LINE_END = re.compile(rb"\r\n?|\n")
 _BASE64_LINE = 76
 # Python's own parser, and others, break lines at some of these; encoding keeps them inside theirs.
 _CONTROLS = bytes(code for code in range(32) if code not in b"\t\r\n") + b"\x7f"
+_NO_CONTROLS = bytes(set(range(256)) - set(_CONTROLS))
 _BEYOND_ASCII = bytes(range(128, 256))
 
 
@@ -46,7 +47,7 @@ def _travels_bare(data: bytes) -> bool:
 
 
 def _has_controls(data: bytes) -> bool:
-    return len(data.translate(None, _CONTROLS)) != len(data)
+    return bool(data.translate(None, _NO_CONTROLS))
 
 
 def _beyond_ascii(data: bytes) -> int:

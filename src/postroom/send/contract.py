@@ -27,6 +27,8 @@ class Phase(StrEnum):
     BODY = "body"
     DOT = "dot"
 
+    __hash__ = str.__hash__  # an enum's own is several times slower, and phases are looked up for every reply
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
@@ -77,9 +79,9 @@ class Fault:
         return f"{self.kind.value} at {self.phase.value}: {self.text}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # not frozen: every email has one, and making it would take thrice as long
 class Envelope:
-    """One message and those of its recipients who still wait for it."""
+    """One message and those of its recipients who still wait for it. Nobody changes one."""
 
     sender: str
     """The reverse path; empty for the null sender."""
@@ -92,9 +94,12 @@ class Envelope:
     """Of the email: a server that reports on deliveries names it. Letters, digits and hyphens."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # not frozen, as `Envelope` is not
 class Report:
-    """What happened to one envelope. Exactly what was said is kept; what it means is for `settle` to decide."""
+    """What happened to one envelope. Exactly what was said is kept; what it means is for `settle` to decide.
+
+    Nobody changes one.
+    """
 
     recipients: tuple[Reply | None, ...]
     """The reply to each RCPT, in the envelope's order; None where none was received."""

@@ -6,6 +6,7 @@ written here must read as theirs does, letter by letter; `tests/claim/test_accep
 
 from __future__ import annotations
 
+from functools import lru_cache
 from json.encoder import encode_basestring as quoted
 
 from postroom.send.contract import Reply, Report
@@ -14,6 +15,8 @@ from postroom.settle.wording import without_addresses
 from postroom.store.contract import Settlement
 from postroom.vocabulary import Status
 from postroom.work.parcel import Parcel
+
+_SENT = Status.SENT  # on Python 3.11 a member of an enum costs a call each time
 
 
 def accepted(parcel: Parcel, report: Report) -> Settlement | None:
@@ -27,7 +30,7 @@ def accepted(parcel: Parcel, report: Report) -> Settlement | None:
     detail = _detail(report, reply, attempts)
     settlement = Settlement(
         claim=parcel.claim,
-        status=Status.SENT,
+        status=_SENT,
         attempts=attempts,
         reply_code=reply.code,
         reply=detail,
@@ -44,11 +47,18 @@ def accepted(parcel: Parcel, report: Report) -> Settlement | None:
 def _detail(report: Report, reply: Reply, attempts: int) -> str:
     """The entry of the history, as JSON."""
     many = f'"recipients":{{"accepted":{len(report.recipients)}}},' if len(report.recipients) > 1 else ""
-    spent = ",".join([f'"{phase}":{spent:.1f}' for phase, spent in report.milliseconds.items()])
-    times = f'"milliseconds":{{{spent}}},' if spent else ""
+    spent = report.milliseconds
+    times = _times(*spent) % tuple(spent.values()) if spent else ""
     enhanced = f'"enhanced":{quoted(reply.enhanced)},' if reply.enhanced else ""
     text = quoted(without_addresses(reply.text))
     return (
         f'{{"outcome":"sent","attempt":{attempts},{many}{times}"phase":"dot","code":{reply.code},{enhanced}'
         f'"text":{text}}}'
     )
+
+
+@lru_cache(maxsize=64)  # the phases are the same few each time
+def _times(*phases: str) -> str:
+    """The format in which the time of each phase is told."""
+    each = ",".join([f'"{phase}":%.1f' for phase in phases])
+    return f'"milliseconds":{{{each}}},'

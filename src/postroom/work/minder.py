@@ -59,7 +59,7 @@ class TransportMinder:
 
     def hear(self, verdict: TransportVerdict) -> None:
         """Heed what an attempt said, at once here, and soon everywhere."""
-        if verdict.health is Health.OK and self.breaker is WELL:
+        if self.breaker is WELL and (verdict is OK or verdict.health is Health.OK):
             return
         before = self.breaker
         self._keep(before.after(verdict, self._breaker_now(), random.random()))

@@ -32,7 +32,7 @@ def needs_smtputf8(envelope: Envelope) -> bool:
 def mail(envelope: Envelope, capabilities: Capabilities) -> bytes:
     """The MAIL command."""
     _check(envelope.sender, envelope.id)
-    return _mail(envelope, capabilities).encode()
+    return _mail(envelope, capabilities, wide=needs_smtputf8(envelope)).encode()
 
 
 def recipient(address: str, capabilities: Capabilities) -> bytes:
@@ -43,27 +43,30 @@ def recipient(address: str, capabilities: Capabilities) -> bytes:
 
 def whole(envelope: Envelope, capabilities: Capabilities) -> bytes:
     """MAIL, every RCPT and DATA, to be written at once."""
-    _check(envelope.sender, envelope.id, *envelope.recipients)
+    words = _check(envelope.sender, envelope.id, *envelope.recipients)
     notify = _notify(capabilities)
     recipients = f">{notify}\r\nRCPT TO:<".join(envelope.recipients)
-    return f"{_mail(envelope, capabilities)}RCPT TO:<{recipients}>{notify}\r\nDATA\r\n".encode()
+    mail = _mail(envelope, capabilities, wide=envelope.smtputf8 or not words.isascii())
+    return f"{mail}RCPT TO:<{recipients}>{notify}\r\nDATA\r\n".encode()
 
 
-def _check(*words: str) -> None:
-    """See to it that no address adds a command, or a parameter, of its own."""
-    if _UNSAFE.search("".join(words)):
+def _check(*words: str) -> str:
+    """See to it that no address adds a command, or a parameter, of its own; gives them back in one piece."""
+    together = "".join(words)
+    if _UNSAFE.search(together):
         raise ValueError(
             "an address of the envelope contains '<', '>', a line end or NUL; addresses are to be checked when composed"
         )
+    return together
 
 
-def _mail(envelope: Envelope, capabilities: Capabilities) -> str:
+def _mail(envelope: Envelope, capabilities: Capabilities, *, wide: bool) -> str:
     size = f" SIZE={len(envelope.message)}" if capabilities.size_offered else ""
     # A message with UTF-8 headers is 8-bit by nature, and SMTPUTF8 implies 8BITMIME.
-    wide = " BODY=8BITMIME SMTPUTF8" if needs_smtputf8(envelope) else ""
+    body = " BODY=8BITMIME SMTPUTF8" if wide else ""
     # Whoever reports a failure later returns the headers, and names the email by our own id.
     report = f" RET=HDRS{f' ENVID={envelope.id}' if envelope.id else ''}" if capabilities.dsn else ""
-    return f"MAIL FROM:<{envelope.sender}>{size}{wide}{report}\r\n"
+    return f"MAIL FROM:<{envelope.sender}>{size}{body}{report}\r\n"
 
 
 def _notify(capabilities: Capabilities) -> str:

@@ -128,7 +128,7 @@ class Connection:
             self._send_at_once(attempt, before_dot, following)
         else:
             await self._send_in_turn(attempt, before_dot, following)
-        await self._hear_dot(attempt)
+        self._hear_dot(attempt, await self._wire.reply())
         attempt.note(_STEP_DOT, monotonic())
 
     async def _open_at_once(self, attempt: Attempt) -> bool:
@@ -255,9 +255,9 @@ class Connection:
         attempt.phase = _DOT
         self._ahead = ahead
 
-    async def _hear_dot(self, attempt: Attempt) -> None:
+    def _hear_dot(self, attempt: Attempt, lines: Lines) -> None:
         """What became of the message."""
-        reply = make_reply(_DOT, await self._wire.reply())
+        reply = make_reply(_DOT, lines)
         if 300 <= reply.code < 400:
             raise self._nonsense(reply)
         attempt.reply = reply

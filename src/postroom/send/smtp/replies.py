@@ -51,11 +51,10 @@ class ReplyReader:
         lines = (self._rest + data if self._rest else data).split(b"\n")
         self._rest = lines.pop()
         for line in lines:
-            line = line.removesuffix(b"\r")
-            if not self._begun and _WHOLE.match(line) and len(line) <= LONGEST_LINE:
-                self.ready.append((line,))
+            if not self._begun and (reply := _by_itself(line)) is not None:
+                self.ready.append(reply)
                 continue
-            self._take(line)
+            self._take(line.removesuffix(b"\r"))
             if self.problem is not None:
                 return
         if len(self._rest) > LONGEST_LINE:
@@ -83,13 +82,20 @@ class ReplyReader:
         self._begun.clear()
 
 
+@lru_cache(maxsize=256)  # a server says the same few things over and over
+def _by_itself(line: bytes) -> Lines | None:
+    """The reply that a line is without any other, if it is one."""
+    line = line.removesuffix(b"\r")
+    return (line,) if _WHOLE.match(line) and len(line) <= LONGEST_LINE else None
+
+
 def code_of(lines: Lines) -> int:
     """The reply code; cheaper than making a whole `Reply`."""
     return int(lines[0][:3])
 
 
 def make_reply(phase: Phase, lines: Lines) -> Reply:
-    """The reply as a value. Short ones are remembered, because a server says the same few things over and over."""
+    """The reply as a value. Short ones are remembered, as above."""
     if len(lines) == 1 and len(lines[0]) <= _WORTH_REMEMBERING:
         return _remembered(phase, lines)
     return _parse(phase, lines)

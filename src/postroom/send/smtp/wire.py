@@ -117,13 +117,15 @@ class Wire(asyncio.Protocol):
         self._transport.write(data)
 
     def write_message(self, message: bytes, ending: bytes, *, replies: int, limit: float, block: float) -> None:
-        """Hand a message, its dot and what is behind the dot to the socket in one write.
+        """Hand a message, its dot and what is behind the dot to the socket in one write, right after a `check`.
 
         Returns when the kernel has all of it, or part. Raises `Ended` when it has taken nothing, so that the dot has
         not left. Where it has taken part, the rest follows by itself, within `block` seconds; should the wire end
         before that, `kept_dot` says whether the dot is known not to have left.
         """
-        self.write(message + ending, replies=replies, limit=limit)
+        self._owed += replies
+        self._deadline.set(limit)
+        self._transport.write(message + ending)
         if self._transport.is_closing():
             raise self.end(FaultKind.CUT, _LOST)
         if self._paused:

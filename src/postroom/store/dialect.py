@@ -37,7 +37,9 @@ class Dialect:
 
     def speak(self, statement: Statement, style: ParameterStyle) -> Iterator[tuple[str, Any]]:
         """The statement's SQL, and the values that go with it, ready for a driver of this style."""
-        values = {name: self.encode(value) for name, value in statement.parameters.items()}
+        values = {
+            name: value if type(value) in PLAIN else self.encode(value) for name, value in statement.parameters.items()
+        }
         if "now" not in values:
             now = self.clock()
             values["now"] = None if now is None else self.instant(now)
@@ -46,8 +48,6 @@ class Dialect:
 
     def encode(self, value: Any) -> Any:
         """A value as every driver of this database takes it: enums by value, instants and lists as text or numbers."""
-        if type(value) in PLAIN:
-            return value
         match value:
             case Enum():
                 return value.value

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable
 from typing import Literal, Protocol, TypeVar
 
 from postroom.errors import ConfigurationError
@@ -67,12 +66,7 @@ def check_dialect(caller: Caller, dialect: Dialect) -> None:
         )
 
 
-@contextmanager
-def telling_missing_tables() -> Iterator[None]:
-    """Say what to do when the tables are not there; every other error of the driver is the caller's, as it is."""
-    try:
-        yield
-    except Exception as error:
-        if told := missing_tables(error):
-            raise told from error
-        raise
+def tell_missing_tables(error: Exception) -> None:
+    """Say what to do if the tables are not there; every other error of the driver is the caller's, as it is."""
+    if told := missing_tables(error):
+        raise told from error

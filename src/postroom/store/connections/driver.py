@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from typing import Any, Literal, TypeVar
 
-from postroom.store.connections.caller import check_dialect, telling_missing_tables
+from postroom.store.connections.caller import check_dialect, tell_missing_tables
 from postroom.store.connections.transaction import Bracket
 from postroom.store.dialect import Dialect
 from postroom.store.plan import Copy, Plan, Rows, Step, adrive, drive
 from postroom.store.queries import ParameterStyle
 
 T = TypeVar("T")
+
+_AS_IT_IS = nullcontext()
 
 
 class SyncDriver(ABC):
@@ -31,8 +33,13 @@ class SyncDriver(ABC):
     def run(self, plan: Plan[T], dialect: Dialect) -> T:
         """As `SyncCaller.run` promises."""
         check_dialect(self, dialect)
-        with telling_missing_tables(), self._held_together():
-            return drive(plan, lambda step: self._step(step, dialect))
+        try:
+            bracket = self.bracket()
+            with _AS_IT_IS if bracket.is_empty else self._held_together(bracket):
+                return drive(plan, lambda step: self._step(step, dialect))
+        except Exception as error:
+            tell_missing_tables(error)
+            raise
 
     def _step(self, step: Step, dialect: Dialect) -> Rows:
         if isinstance(step, Copy):
@@ -44,8 +51,7 @@ class SyncDriver(ABC):
         return rows
 
     @contextmanager
-    def _held_together(self) -> Iterator[None]:
-        bracket = self.bracket()
+    def _held_together(self, bracket: Bracket) -> Iterator[None]:
         for sql in bracket.open:
             self.execute(sql)
         try:
@@ -82,9 +88,13 @@ class AsyncDriver(ABC):
     async def run(self, plan: Plan[T], dialect: Dialect) -> T:
         """As `SyncCaller.run` promises."""
         check_dialect(self, dialect)
-        with telling_missing_tables():
-            async with self._held_together():
+        try:
+            bracket = self.bracket()
+            async with _AS_IT_IS if bracket.is_empty else self._held_together(bracket):
                 return await adrive(plan, lambda step: self._step(step, dialect))
+        except Exception as error:
+            tell_missing_tables(error)
+            raise
 
     async def _step(self, step: Step, dialect: Dialect) -> Rows:
         if isinstance(step, Copy):
@@ -96,8 +106,7 @@ class AsyncDriver(ABC):
         return rows
 
     @asynccontextmanager
-    async def _held_together(self) -> AsyncIterator[None]:
-        bracket = self.bracket()
+    async def _held_together(self, bracket: Bracket) -> AsyncIterator[None]:
         for sql in bracket.open:
             await self.execute(sql)
         try:

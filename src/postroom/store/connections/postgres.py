@@ -21,6 +21,12 @@ def _plain() -> tuple[Any, Any, Any]:
     return Cursor, AsyncCursor, tuple_row
 
 
+def gives_rows(cursor: Any) -> bool:
+    """Whether psycopg's last result has rows, or could have had. `description` makes a value for each column first."""
+    result = cursor.pgresult
+    return result is not None and result.nfields > 0
+
+
 class PsycopgCaller(SyncDriver):
     """`psycopg.Connection`."""
 
@@ -37,7 +43,7 @@ class PsycopgCaller(SyncDriver):
     def execute(self, sql: str, parameters: Any = None) -> Rows:
         with self._cursor() as cursor:
             cursor.execute(sql, parameters)
-            return cursor.fetchall() if cursor.description else []
+            return cursor.fetchall() if gives_rows(cursor) else []
 
     def copy(self, copy: Copy, dialect: Dialect) -> None:
         with self._cursor() as cursor, cursor.copy(copy_sql(copy, dialect)) as stream:
@@ -66,7 +72,7 @@ class AsyncPsycopgCaller(AsyncDriver):
     async def execute(self, sql: str, parameters: Any = None) -> Rows:
         async with self._cursor() as cursor:
             await cursor.execute(sql, parameters)
-            return await cursor.fetchall() if cursor.description else []
+            return await cursor.fetchall() if gives_rows(cursor) else []
 
     async def copy(self, copy: Copy, dialect: Dialect) -> None:
         async with self._cursor() as cursor, cursor.copy(copy_sql(copy, dialect)) as stream:

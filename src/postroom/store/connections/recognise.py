@@ -20,7 +20,9 @@ from postroom.store.connections.sqlite import AiosqliteCaller, Sqlite3Caller
 Name = tuple[str, str]
 """A class by its top-level package and its name; where inside the package it lives is the package's own affair."""
 
-_KINDS: dict[Name, Callable[[Any], SyncCaller | AsyncCaller]] = {
+Kind = Callable[[Any], SyncCaller | AsyncCaller]
+
+_KINDS: dict[Name, Kind] = {
     ("sqlite3", "Connection"): Sqlite3Caller,
     ("aiosqlite", "Connection"): AiosqliteCaller,
     ("psycopg", "Connection"): PsycopgCaller,
@@ -36,6 +38,9 @@ _KINDS: dict[Name, Callable[[Any], SyncCaller | AsyncCaller]] = {
     ("django", "BaseDatabaseWrapper"): DjangoCaller,
     ("django", "ConnectionProxy"): DjangoCaller,
 }
+
+_found: dict[type, Kind | None] = {}
+"""What was recognised before: applications have a few classes of connections, and use them for every email."""
 
 _NEARLY: dict[Name, str] = {
     ("psycopg_pool", "BasePool"): "a pool; give a connection from it: `with pool.connection() as connection: …`",
@@ -63,11 +68,16 @@ def recognise(connection: object) -> SyncCaller | AsyncCaller:
     """The connection as a caller that can carry plans out; `UnknownConnection` says what to give instead."""
     if hasattr(connection, "postroom_caller"):
         return connection.postroom_caller()  # type: ignore[no-any-return]
-    names = _names(type(connection))
-    for name in names:
-        if name in _KINDS:
-            return _KINDS[name](connection)
-    raise UnknownConnection(_advice(connection, names))
+    kind = _kind(type(connection))
+    if kind is None:
+        raise UnknownConnection(_advice(connection, _names(type(connection))))
+    return kind(connection)
+
+
+def _kind(given: type) -> Kind | None:
+    if given not in _found:
+        _found[given] = next((_KINDS[name] for name in _names(given) if name in _KINDS), None)
+    return _found[given]
 
 
 def _names(kind: type) -> tuple[Name, ...]:

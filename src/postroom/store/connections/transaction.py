@@ -40,6 +40,11 @@ class Bracket:
     undo: tuple[str, ...] = ()
     """In place of `close` after a failure."""
 
+    @property
+    def is_empty(self) -> bool:
+        """The plan is held together already."""
+        return not (self.open or self.close or self.undo)
+
 
 _OWN = Bracket(open=("BEGIN",), close=("COMMIT",), undo=("ROLLBACK",))
 _SAVEPOINT = Bracket(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from postroom.errors import StoreUnavailable
 from postroom.fork import tell_after_fork
+from postroom.store.connections.postgres import gives_rows
 from postroom.store.failures import raise_plainly
 from postroom.store.plan import Copy, Plan, Rows, Step, adrive
 from postroom.store.postgres.session import UTC, Postgres, abandoned
@@ -162,7 +163,7 @@ class AsyncPostgresDatabase(Postgres):
             return []
         for sql, values in self.dialect.speak(step, ParameterStyle.PYFORMAT):
             await cursor.execute(sql, values, binary=step.octets)
-        return await cursor.fetchall() if cursor.description else []
+        return await cursor.fetchall() if gives_rows(cursor) else []
 
 
 async def _close_with_loop(pool: psycopg_pool.AsyncConnectionPool[Any]) -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from postroom.fork import tell_after_fork
+from postroom.store.connections.postgres import gives_rows
 from postroom.store.failures import raise_plainly
 from postroom.store.plan import Copy, Plan, Rows, Step, drive
 from postroom.store.postgres.session import UTC, Postgres, abandoned
@@ -126,4 +127,4 @@ class PostgresDatabase(Postgres):
             return []
         for sql, values in self.dialect.speak(step, ParameterStyle.PYFORMAT):
             cursor.execute(sql, values, binary=step.octets)
-        return cursor.fetchall() if cursor.description else []
+        return cursor.fetchall() if gives_rows(cursor) else []

@@ -112,13 +112,14 @@ new_terms AS (
     SELECT term, :id::uuid
     FROM json_array_elements_text((:terms::text)::json) AS term
 ),
+-- It wakes whoever waits here, so that the statement as a whole has no rows to give, and nobody to read them.
 new_tally AS (
     INSERT INTO postroom.tallies (minute, name, change)
     VALUES (date_trunc('minute', {now}), 'enqueued', 1)
+    RETURNING CASE WHEN :due_at::text IS NULL THEN pg_notify('postroom', '') END
 )
 INSERT INTO postroom.emails (id, status, due_at, created_at, {given})
-VALUES (:id::uuid, 'pending', coalesce((:due_at::text)::timestamptz, {now}), {now}, {given_parameters})
-RETURNING id::text, CASE WHEN :due_at::text IS NULL THEN pg_notify('postroom', '') END;
+VALUES (:id::uuid, 'pending', coalesce((:due_at::text)::timestamptz, {now}), {now}, {given_parameters});
 
 -- The tally and the wake-up of emails that arrived by COPY.
 -- name: copied

@@ -84,8 +84,7 @@ FROM json_each(:terms);
 INSERT INTO postroom_tallies (minute, name, change)
 VALUES (:now / 60000000 * 60000000, 'enqueued', 1);
 INSERT INTO postroom_emails (id, status, due_at, created_at, {given})
-VALUES (:id, 'pending', coalesce(:due_at, :now), :now, {given_parameters})
-RETURNING id;
+VALUES (:id, 'pending', coalesce(:due_at, :now), :now, {given_parameters});
 
 -- The tally of emails that arrived row by row.
 -- name: copied

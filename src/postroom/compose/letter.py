@@ -32,9 +32,9 @@ from postroom.vocabulary import EmailId
 __all__ = ["CalendarObject", "Frozen", "Letter", "recipients_in"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # not frozen: every email has one, and making it would take twice as long
 class Letter:
-    """An email with its Message-ID and Date. Its parts were checked when the `Email` was made."""
+    """An email with its Message-ID and Date. Its parts were checked when the `Email` was made. Nobody changes one."""
 
     message_id: str
     """With its angle brackets."""
@@ -60,7 +60,7 @@ class Letter:
         senders = email.sender or (default_sender,)
         return cls(
             message_id=f"<{id.replace('-', '')}@{senders[0].domain}>",
-            date=date.astimezone(UTC),
+            date=date if date.tzinfo is UTC else date.astimezone(UTC),
             senders=senders,
             to=email.to,
             cc=email.cc,
@@ -86,7 +86,9 @@ class Letter:
             html=self.html,
             size=_size(self),
             recipients=self.recipients,
-            attachments=tuple({each.digest: each.content for each in self.attachments}.items()),
+            attachments=tuple({each.digest: each.content for each in self.attachments}.items())
+            if self.attachments
+            else (),
             tags=self.tags,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 from postroom.compose import DEFAULT_LIMITS, Address, Email, Letter, Limits, check_key
 from postroom.errors import ConfigurationError, InvalidEmail
@@ -72,21 +72,15 @@ class HouseRules:
         if not _KNOWN.issuperset(wishes):
             raise TypeError(f"{', '.join(sorted(set(wishes) - _KNOWN))} cannot be asked for an email")
         now = now or datetime.now(UTC)
-        chosen, id, not_before = self.policy_for(wishes.get("policy")), new_id(), wishes.get("not_before")
+        chosen, id = self.policy_for(wishes.get("policy")), new_id()
         letter = Letter.compose(email, id=id, date=now, default_sender=self.default_sender)
         return Order(
             id=id,
             letter=letter.freeze_within(self.limits),
             policy=chosen.name if PRESETS.get(chosen.name) is chosen else chosen.to_text(),
             max_attempts=chosen.max_attempts,
-            priority=_priority(wishes.get("priority", Priority.NORMAL)),
             key=None if key is None else check_key(key, longest=self.limits.key),
-            not_before=_aware("not_before", not_before),
-            expires_at=_later("expires_at", wishes.get("expires_at"), not_before or now),
-            kind=_name("kind", wishes.get("kind", "")),
-            workspace=_name("workspace", wishes.get("workspace", "")),
-            sensitive=bool(wishes.get("sensitive")),
-            on_doubt=_on_doubt(wishes.get("on_doubt", OnDoubt.RESEND)),
+            **(_asked(wishes, now=now) if wishes else {}),
         )
 
     def policy_for(self, policy: str | RetryPolicy | None) -> RetryPolicy:
@@ -99,6 +93,20 @@ class HouseRules:
             names = ", ".join([*PRESETS, *self.policies])
             raise ConfigurationError(f"no retry policy is named {name!r}; the known ones are {names}")
         return found
+
+
+def _asked(wishes: Wishes, *, now: datetime) -> dict[str, Any]:
+    """What an order says beside the letter, its policy and its key; most senders ask for nothing."""
+    not_before = wishes.get("not_before")
+    return {
+        "priority": _priority(wishes.get("priority", Priority.NORMAL)),
+        "not_before": _aware("not_before", not_before),
+        "expires_at": _later("expires_at", wishes.get("expires_at"), not_before or now),
+        "kind": _name("kind", wishes.get("kind", "")),
+        "workspace": _name("workspace", wishes.get("workspace", "")),
+        "sensitive": bool(wishes.get("sensitive")),
+        "on_doubt": _on_doubt(wishes.get("on_doubt", OnDoubt.RESEND)),
+    }
 
 
 def _priority(value: str | Priority) -> Priority:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import chain, islice
@@ -11,11 +10,9 @@ from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.store.contract import Receipt
 from postroom.store.fields import GIVEN, GIVEN_CONTENT, columns, given_in_order
-from postroom.store.order import Order
+from postroom.store.order import Order, written
 from postroom.store.plan import Copy, Plan, Row, ask
 from postroom.vocabulary import EmailId
-
-_encode = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 
 CHUNK = 500
 """Emails per statement: enough to make the round trip cheap, little enough to keep memory flat."""
@@ -90,7 +87,7 @@ class _Run:
                 self.odd = order
                 return
             found = order.terms()
-            yield (order.id, *_content(order), _encode(found))
+            yield (order.id, *_content(order), written(found))
             self.terms.extend([(term, order.id) for term in found])
             self.states.append((order.id, "pending", *_state(order), order.not_before))
 

@@ -49,10 +49,8 @@ class IdSource:
 
 def spell(millisecond: int, counter: int, chance: int) -> EmailId:
     """Write an id out: 48 bits of time, version, 12 + 14 bits of counter around the variant, 48 bits of chance."""
-    high = (millisecond << 16) | 0x7000 | (counter >> 14)
-    low = (0b10 << 62) | ((counter & 0x3FFF) << 48) | chance
-    text = f"{high:016x}{low:016x}"
-    return EmailId(f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}")
+    version, variant = 0x7000 | (counter >> 14), 0x8000 | (counter & 0x3FFF)
+    return EmailId(f"{millisecond >> 16:08x}-{millisecond & 0xFFFF:04x}-{version:04x}-{variant:04x}-{chance:012x}")
 
 
 def first_id_at(moment: datetime, *, slack: timedelta = timedelta(0)) -> EmailId:

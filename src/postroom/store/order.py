@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import datetime
+from json.encoder import encode_basestring as in_quotes
 from typing import Any
 
 from postroom.compose.letter import Frozen
@@ -22,9 +23,9 @@ class Lease:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)  # not frozen: every email has one, and making it would take twice as long
 class Order:
-    """Everything one enqueue writes, decided and validated."""
+    """Everything one enqueue writes, decided and validated. Nobody changes one."""
 
     id: EmailId
     letter: Frozen
@@ -54,12 +55,13 @@ class Order:
         row = _given(self)
         row["id"] = self.id
         row["due_at"] = self.not_before
-        row["terms"] = self.terms()
+        row["terms"] = written(self.terms())
         return row
 
     def as_row(self) -> dict[str, Any]:
         """In the names of the `enqueue` query."""
         row = self.as_plain_row()
+        row["terms"] = self.terms()
         row["status"] = self.status
         row["lease_seconds"] = self.lease.seconds if self.lease else None
         row["worker"] = self.lease.worker if self.lease else None
@@ -80,6 +82,11 @@ def terms(letter: Frozen, *, kind: str, workspace: str) -> list[str]:
     if workspace:
         found[f"workspace:{workspace}"] = None
     return list(found)
+
+
+def written(terms: list[str]) -> str:
+    """Terms as JSON."""
+    return f"[{','.join(map(in_quotes, terms))}]"
 
 
 def recipient_term(address: str) -> str:

@@ -19,9 +19,9 @@ Row = Sequence[Any]
 Rows = Sequence[Row]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: every email is at least one
 class Statement:
-    """A named query of the store's `queries.sql` with its parameters."""
+    """A named query of the store's `queries.sql` with its parameters. Nobody changes one."""
 
     name: str
     parameters: Mapping[str, Any]

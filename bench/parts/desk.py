@@ -68,11 +68,11 @@ async def _slowest(url: str, times: int) -> dict[str, float]:
     return {call: _percentile(values) for call, values in taken.items()}
 
 
-async def _paths(desk: Operations) -> dict[str, str]:
+async def _paths(operations: Operations) -> dict[str, str]:
     """What a person clicks on, and what a program asks for."""
-    middle = (await desk.find(Search(q="kind:kind-1", limit=1))).emails[0].id
-    dead = (await desk.find(Search(status=Status.DEAD, limit=1))).emails[0].id
-    cause = (await desk.dashboard()).failures[0].cause
+    middle = (await operations.find(Search(q="kind:kind-1", limit=1))).emails[0].id
+    dead = (await operations.find(Search(status=Status.DEAD, limit=1))).emails[0].id
+    cause = (await operations.dashboard()).failures[0].cause
     lists = {
         "all": "",
         "dead": "?status=dead",
@@ -118,10 +118,10 @@ async def _timed_get(client: httpx.AsyncClient, path: str) -> float:
     return taken
 
 
-async def _timed_find(desk: Operations, search: Search) -> float:
+async def _timed_find(operations: Operations, search: Search) -> float:
     begun = time.perf_counter()
-    await desk.find(search)
-    await desk.dashboard(workspaces=search.workspaces)
+    await operations.find(search)
+    await operations.dashboard(workspaces=search.workspaces)
     return 1000 * (time.perf_counter() - begun)
 
 

@@ -327,7 +327,7 @@ async def test_a_fault_of_ours_has_the_same_shape_and_tells_nothing(
     async def broken(**_: object) -> None:
         raise RuntimeError("password=hunter2")
 
-    monkeypatch.setattr(app.state.desk, "dashboard", broken)
+    monkeypatch.setattr(app.state.operations, "dashboard", broken)
 
     response = await operator.get("/api/admin/dashboard")
 

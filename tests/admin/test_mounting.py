@@ -53,8 +53,8 @@ async def test_an_app_goes_by_the_settings_of_its_outbox(sqlite_url: str) -> Non
         outbox.migrate()
         app = admin(outbox, dev=True)
 
-        assert app.state.desk.outbox.settings is outbox.settings
-        assert app.state.desk.outbox.rules is outbox.rules
+        assert app.state.operations.outbox.settings is outbox.settings
+        assert app.state.operations.outbox.rules is outbox.rules
 
 
 @pytest.mark.parametrize("path", ["/admin", "/api/admin/dashboard"])

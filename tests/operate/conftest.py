@@ -1,4 +1,4 @@
-"""A desk over an outbox that a test fills by hand, on both stores."""
+"""Operations over an outbox that a test fills by hand, on both stores."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 
 @pytest.fixture
-async def desk(store_url: str, clock: Clock) -> AsyncIterator[Operations]:
-    """The desk of the same outbox that `outbox` fills."""
+async def operations(store_url: str, clock: Clock) -> AsyncIterator[Operations]:
+    """Of the same outbox that `outbox` fills."""
     async with AsyncOutbox(store_url, clock=clock) as awaiting:
         yield Operations(awaiting)

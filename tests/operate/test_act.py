@@ -1,4 +1,4 @@
-"""Acting at the desk: on one, on some, on all that match; where it applies, within what one may see, on record."""
+"""Acting on emails: on one, on some, on all that match; where it applies, within what one may see, on record."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.store.journey import bring_to, email, enqueue
 
 
 async def test_a_retry_by_filter_starts_every_dead_email_over_and_says_who_did_it(
-    outbox: Outbox, desk: Operations
+    outbox: Outbox, operations: Operations
 ) -> None:
     """(A6)"""
     ids = [bring_to(outbox, Status.DEAD) for _ in range(3)]
     other = bring_to(outbox, Status.CANCELLED)
 
-    result = await desk.act("retry", Search(status=Status.DEAD), by="grace@example.org")
+    result = await operations.act("retry", Search(status=Status.DEAD), by="grace@example.org")
 
     assert (result.matched, result.done, result.skipped) == (3, 3, 0)
     for id in ids:
@@ -29,46 +29,46 @@ async def test_a_retry_by_filter_starts_every_dead_email_over_and_says_who_did_i
     assert outbox.get(other).status is Status.CANCELLED
 
 
-async def test_a_dry_run_counts_and_changes_nothing(outbox: Outbox, desk: Operations) -> None:
+async def test_a_dry_run_counts_and_changes_nothing(outbox: Outbox, operations: Operations) -> None:
     bring_to(outbox, Status.DEAD)
     bring_to(outbox, Status.IN_DOUBT)
     enqueue(outbox, 2)
 
-    result = await desk.act("dismiss", Search(), by="grace", dry_run=True)
+    result = await operations.act("dismiss", Search(), by="grace", dry_run=True)
 
     assert (result.matched, result.done, result.capped) == (2, 0, False)
     assert outbox.counts()["dead"] == 1
 
 
 async def test_a_dry_run_stops_counting_and_says_so(
-    outbox: Outbox, desk: Operations, monkeypatch: pytest.MonkeyPatch
+    outbox: Outbox, operations: Operations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(acting, "COUNTED", 3)
     enqueue(outbox, 5)
 
-    result = await desk.act("cancel", Search(), by="grace", dry_run=True)
+    result = await operations.act("cancel", Search(), by="grace", dry_run=True)
 
     assert (result.matched, result.capped) == (3, True)
 
 
 async def test_an_act_goes_through_all_batches(
-    outbox: Outbox, desk: Operations, monkeypatch: pytest.MonkeyPatch
+    outbox: Outbox, operations: Operations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(acting, "BATCH", 2)
     enqueue(outbox, 7)
 
-    result = await desk.act("cancel", Search(), by="grace")
+    result = await operations.act("cancel", Search(), by="grace")
 
     assert (result.matched, result.done) == (7, 7)
     assert outbox.counts()["cancelled"] == 7
 
 
-async def test_named_emails_are_acted_on_where_the_act_applies(outbox: Outbox, desk: Operations) -> None:
+async def test_named_emails_are_acted_on_where_the_act_applies(outbox: Outbox, operations: Operations) -> None:
     gone = bring_to(outbox, Status.DEAD)
     sent = bring_to(outbox, Status.SENT)
     absent = "01890000-0000-7000-8000-000000000000"
 
-    result = await desk.act("dismiss", [gone, sent, absent, gone, "nonsense"], by="grace")
+    result = await operations.act("dismiss", [gone, sent, absent, gone, "nonsense"], by="grace")
 
     assert (result.matched, result.done, result.skipped) == (2, 1, 1)
     with pytest.raises(EmailNotFound):
@@ -76,112 +76,114 @@ async def test_named_emails_are_acted_on_where_the_act_applies(outbox: Outbox, d
     assert outbox.get(sent).status is Status.SENT
 
 
-async def test_a_cause_is_retried_as_a_whole_and_alone(outbox: Outbox, desk: Operations) -> None:
+async def test_a_cause_is_retried_as_a_whole_and_alone(outbox: Outbox, operations: Operations) -> None:
     """«Retry these 2» does these 2."""
     for _ in range(2):
         bring_to(outbox, Status.DEAD)
-    [group] = (await desk.dashboard()).failures
+    [group] = (await operations.dashboard()).failures
     enqueue(outbox)
 
-    result = await desk.act("retry", group.search, by="grace")
+    result = await operations.act("retry", group.search, by="grace")
 
     assert (result.matched, result.done) == (2, 2)
-    assert (await desk.dashboard()).failures == ()
+    assert (await operations.dashboard()).failures == ()
 
 
-async def test_nobody_acts_on_what_they_may_not_see(outbox: Outbox, desk: Operations) -> None:
+async def test_nobody_acts_on_what_they_may_not_see(outbox: Outbox, operations: Operations) -> None:
     """(E8) By id or by filter, alone or in bulk; it is as if the email were not there."""
     id = bring_to(outbox, Status.DEAD, workspace="theirs")
     ours = frozenset({"ours"})
 
-    assert (await desk.act("retry", [id], by="grace", workspaces=ours)).matched == 0
-    assert (await desk.act("retry", Search(), by="grace", workspaces=ours)).matched == 0
-    assert (await desk.act("retry", Search(workspaces=frozenset({"theirs"})), by="grace", workspaces=ours)).matched == 0
+    assert (await operations.act("retry", [id], by="grace", workspaces=ours)).matched == 0
+    assert (await operations.act("retry", Search(), by="grace", workspaces=ours)).matched == 0
+    assert (
+        await operations.act("retry", Search(workspaces=frozenset({"theirs"})), by="grace", workspaces=ours)
+    ).matched == 0
     with pytest.raises(EmailNotFound):
-        await desk.act_on_one("dismiss", id, by="grace", workspaces=ours)
+        await operations.act_on_one("dismiss", id, by="grace", workspaces=ours)
     with pytest.raises(EmailNotFound):
-        await desk.replay(id, {}, by="grace", workspaces=ours)
+        await operations.replay(id, {}, by="grace", workspaces=ours)
     with pytest.raises(EmailNotFound):
-        await desk.email(id, workspaces=ours)
+        await operations.email(id, workspaces=ours)
     with pytest.raises(EmailNotFound):
-        await desk.letter(id, workspaces=ours)
+        await operations.letter(id, workspaces=ours)
     assert outbox.get(id).status is Status.DEAD
 
 
-async def test_an_act_on_one_email_says_why_it_does_not_apply(outbox: Outbox, desk: Operations) -> None:
+async def test_an_act_on_one_email_says_why_it_does_not_apply(outbox: Outbox, operations: Operations) -> None:
     id = bring_to(outbox, Status.SENT)
 
     with pytest.raises(NotApplicable, match="it is sent"):
-        await desk.act_on_one("cancel", id, by="grace")
+        await operations.act_on_one("cancel", id, by="grace")
 
 
-async def test_a_corrected_replay_stands_beside_the_original(outbox: Outbox, desk: Operations) -> None:
+async def test_a_corrected_replay_stands_beside_the_original(outbox: Outbox, operations: Operations) -> None:
     """(B5) The key and the history stay."""
     id = bring_to(outbox, Status.DEAD, key="order-7")
 
-    await desk.replay(id, {"to": "right@example.org", "subject": None}, by="grace")
-    view = await desk.email(id)
+    await operations.replay(id, {"to": "right@example.org", "subject": None}, by="grace")
+    view = await operations.email(id)
 
     assert [version.recipients for version in view.versions] == [("ada@example.org",), ("right@example.org",)]
     assert (view.email.status, view.email.key) == (Status.PENDING, "order-7")
     assert view.email.history[-1].actor == "grace"
-    first = await desk.letter(id, 1)
+    first = await operations.letter(id, 1)
     assert first is not None
     assert first.recipients == ("ada@example.org",)
 
 
-async def test_what_cannot_be_corrected_is_refused(outbox: Outbox, desk: Operations) -> None:
+async def test_what_cannot_be_corrected_is_refused(outbox: Outbox, operations: Operations) -> None:
     id = bring_to(outbox, Status.DEAD)
 
     with pytest.raises(ConfigurationError, match="sender cannot be corrected"):
-        await desk.replay(id, {"sender": "eve@example.org"}, by="grace")
+        await operations.replay(id, {"sender": "eve@example.org"}, by="grace")
     with pytest.raises(ConfigurationError, match="no act"):
-        await desk.act("explode", [id], by="grace")
+        await operations.act("explode", [id], by="grace")
 
 
-async def test_a_sensitive_email_shows_its_content_to_nobody(outbox: Outbox, desk: Operations) -> None:
+async def test_a_sensitive_email_shows_its_content_to_nobody(outbox: Outbox, operations: Operations) -> None:
     id = outbox.enqueue(email("Your code"), sensitive=True).id
 
-    assert await desk.letter(id) is None
-    assert await desk.letter(id, 1) is None
+    assert await operations.letter(id) is None
+    assert await operations.letter(id, 1) is None
 
 
-async def test_a_version_that_never_was_is_not_found(outbox: Outbox, desk: Operations) -> None:
+async def test_a_version_that_never_was_is_not_found(outbox: Outbox, operations: Operations) -> None:
     id = outbox.enqueue(email()).id
 
     for version in (0, 2, -1):
         with pytest.raises(EmailNotFound):
-            await desk.letter(id, version)
+            await operations.letter(id, version)
 
 
-async def test_a_person_pauses_and_resumes_a_transport(outbox: Outbox, desk: Operations) -> None:
+async def test_a_person_pauses_and_resumes_a_transport(outbox: Outbox, operations: Operations) -> None:
     outbox.database.run(transports.learn("smtp.example.org:587", None, jitter=0))
 
-    await desk.pause_transport("smtp.example.org:587", "moving house", "grace")
-    paused = (await desk.dashboard()).transports[0]
-    await desk.resume_transport("smtp.example.org:587", "grace")
-    resumed = (await desk.dashboard()).transports[0]
+    await operations.pause_transport("smtp.example.org:587", "moving house", "grace")
+    paused = (await operations.dashboard()).transports[0]
+    await operations.resume_transport("smtp.example.org:587", "grace")
+    resumed = (await operations.dashboard()).transports[0]
 
     assert (paused.state, paused.reason, paused.held) == (BreakerState.PAUSED, "moving house (grace)", True)
     assert (resumed.state, resumed.held) == (BreakerState.OK, False)
 
 
-async def test_a_transport_nobody_uses_is_not_made_up(desk: Operations) -> None:
+async def test_a_transport_nobody_uses_is_not_made_up(operations: Operations) -> None:
     with pytest.raises(TransportNotFound):
-        await desk.pause_transport("smpt.example.org", "a typing error", "grace")
+        await operations.pause_transport("smpt.example.org", "a typing error", "grace")
 
-    assert (await desk.dashboard()).transports == ()
+    assert (await operations.dashboard()).transports == ()
 
 
 async def test_who_may_not_see_every_workspace_does_not_stop_what_all_of_them_use(
-    outbox: Outbox, desk: Operations
+    outbox: Outbox, operations: Operations
 ) -> None:
     """(E8)"""
     outbox.database.run(transports.learn("smtp.example.org:587", None, jitter=0))
 
     with pytest.raises(TransportShared):
-        await desk.pause_transport("smtp.example.org:587", "mine alone", "grace", workspaces=frozenset({"ours"}))
+        await operations.pause_transport("smtp.example.org:587", "mine alone", "grace", workspaces=frozenset({"ours"}))
     with pytest.raises(TransportShared):
-        await desk.resume_transport("smtp.example.org:587", "grace", workspaces=frozenset({"ours"}))
+        await operations.resume_transport("smtp.example.org:587", "grace", workspaces=frozenset({"ours"}))
 
-    assert (await desk.dashboard()).transports[0].state is BreakerState.OK
+    assert (await operations.dashboard()).transports[0].state is BreakerState.OK

@@ -111,7 +111,9 @@ def test_attempts_from_before_a_correction_are_told_of_those_they_went_to() -> N
     assert [row.stands is not None for row in rows_of(stored, attempts_of(stored, versions))] == [True, True, False]
 
 
-async def test_the_attempt_that_sent_it_is_among_the_attempts(outbox: Outbox, desk: Operations, clock: Clock) -> None:
+async def test_the_attempt_that_sent_it_is_among_the_attempts(
+    outbox: Outbox, operations: Operations, clock: Clock
+) -> None:
     """(B4) It left no line in the history: its reply is on the email itself."""
     id = outbox.enqueue(email()).id
     [claimed] = claim(outbox)
@@ -121,7 +123,7 @@ async def test_the_attempt_that_sent_it_is_among_the_attempts(outbox: Outbox, de
     success = {"outcome": "sent", "phase": "dot", "code": 250, "text": "ok", "milliseconds": {"dot": 2.5}}
     settle(outbox, [sent(claimed, reply=json.dumps(success))])
 
-    view = await desk.email(id)
+    view = await operations.email(id)
 
     assert [(each.number, each.outcome, each.code) for each in view.attempts] == [
         (1, "retrying", 451),
@@ -132,26 +134,26 @@ async def test_the_attempt_that_sent_it_is_among_the_attempts(outbox: Outbox, de
     assert [cell and cell.fate for cell in row.cells] == ["deferred", "accepted"]
 
 
-async def test_an_attempt_that_is_in_the_history_is_not_told_twice(outbox: Outbox, desk: Operations) -> None:
+async def test_an_attempt_that_is_in_the_history_is_not_told_twice(outbox: Outbox, operations: Operations) -> None:
     id = outbox.enqueue(email()).id
     [claimed] = claim(outbox)
     success = json.dumps({"outcome": "sent", "phase": "dot", "code": 250, "possible_second_copy": True})
     settle(outbox, [sent(claimed, reply=success, event="sent", detail=success)])
 
-    attempts: tuple[AttemptView, ...] = (await desk.email(id)).attempts
+    attempts: tuple[AttemptView, ...] = (await operations.email(id)).attempts
 
     assert [attempt.possible_second_copy for attempt in attempts] == [True]
 
 
 async def test_a_dead_email_that_was_never_built_has_no_conversation(
-    outbox: Outbox, desk: Operations, clock: Clock
+    outbox: Outbox, operations: Operations, clock: Clock
 ) -> None:
     id = outbox.enqueue(email()).id
     [claimed] = claim(outbox)
     settle(outbox, [dead(claimed, detail=json.dumps({"outcome": "dead", "dead_reason": "invalid"}))])
     clock.advance(minutes=1)
 
-    view = await desk.email(id)
+    view = await operations.email(id)
 
     assert (view.email.status, view.attempts[0].milliseconds, view.rows[0].cells) == (Status.DEAD, {}, (None,))
     assert view.at - view.attempts[0].at == timedelta(minutes=1)

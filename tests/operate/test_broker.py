@@ -195,15 +195,15 @@ def test_json_of_another_shape_is_as_good_as_unsaid(words: str) -> None:
 
 
 async def test_the_dashboard_has_the_broker_and_keeps_workers_apart(
-    outbox: Outbox, desk: Operations, clock: Clock
+    outbox: Outbox, operations: Operations, clock: Clock
 ) -> None:
     beat(outbox, "plain", role="worker", broker="")
-    assert (await desk.dashboard()).broker is None
+    assert (await operations.dashboard()).broker is None
 
     beat(outbox, "one", role="scheduler", broker=told(depths=DEPTHS))
     beat(outbox, "two", role="sender", in_flight=4)
     enqueue(outbox)
-    there = await desk.dashboard()
+    there = await operations.dashboard()
 
     assert there.broker is not None
     assert (there.broker.name, there.broker.connected, there.broker.waiting) == ("rabbit:5672", True, 12)
@@ -212,7 +212,7 @@ async def test_the_dashboard_has_the_broker_and_keeps_workers_apart(
     assert there.broker_sentence == "RabbitMQ rabbit:5672 is connected · 12 messages wait"
 
     clock.advance(minutes=5)
-    gone = await desk.dashboard()
+    gone = await operations.dashboard()
 
     assert gone.broker is not None
     assert (gone.broker.connected, gone.broker.schedulers, gone.broker.state) == (False, 0, "nobody at work")

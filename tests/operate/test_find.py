@@ -1,4 +1,4 @@
-"""Finding emails at the desk: whatever somebody types, page by page, and never more than they may see."""
+"""Finding emails: whatever somebody types, page by page, and never more than they may see."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from postroom.operate import Operations, Search, finding
 from tests.store.journey import Clock, bring_to, claim, dead, email, enqueue, settle
 
 
-async def found(desk: Operations, q: str = "", **fields: object) -> list[str]:
-    page = await desk.find(Search(q=q, **fields))  # type: ignore[arg-type]
+async def found(operations: Operations, q: str = "", **fields: object) -> list[str]:
+    page = await operations.find(Search(q=q, **fields))  # type: ignore[arg-type]
     return [each.subject for each in page.emails]
 
 
@@ -31,85 +31,87 @@ async def found(desk: Operations, q: str = "", **fields: object) -> list[str]:
         ("subject:order", "subject"),
     ],
 )
-async def test_a_text_is_recognised_by_its_shape(outbox: Outbox, desk: Operations, q: str, meaning: str) -> None:
+async def test_a_text_is_recognised_by_its_shape(outbox: Outbox, operations: Operations, q: str, meaning: str) -> None:
     outbox.enqueue(email("Something else", to="ada@example.org"), key="order-8", kind="welcome")
     wanted = email("Your order", to="grace@example.org", tags=["spring"])
     outbox.enqueue(wanted, key="order-7:confirmed", kind="receipt")
 
-    page = await desk.find(Search(q=q))
+    page = await operations.find(Search(q=q))
 
     assert [each.subject for each in page.emails] == ["Your order"]
     assert page.understood == meaning
 
 
-async def test_an_email_is_found_by_its_id_and_by_its_message_id(outbox: Outbox, desk: Operations) -> None:
+async def test_an_email_is_found_by_its_id_and_by_its_message_id(outbox: Outbox, operations: Operations) -> None:
     """People copy a Message-ID from a mailbox; the id is inside it."""
     first, _second = enqueue(outbox, 2)
     stored = outbox.get(first)
 
     for q in (first, first.upper(), f"id:{first}", stored.message_id, stored.message_id.strip("<>")):
-        page = await desk.find(Search(q=q))
+        page = await operations.find(Search(q=q))
         assert [each.id for each in page.emails] == [first], q
 
 
-async def test_a_reply_code_finds_the_emails_it_was_said_to(outbox: Outbox, desk: Operations) -> None:
+async def test_a_reply_code_finds_the_emails_it_was_said_to(outbox: Outbox, operations: Operations) -> None:
     bring_to(outbox, Status.DEAD)
     bring_to(outbox, Status.RETRYING)
     bring_to(outbox, Status.PENDING)
 
-    assert await found(desk, "550") == ["An email that is dead"]
-    assert await found(desk, "code:451") == ["An email that is retrying"]
+    assert await found(operations, "550") == ["An email that is dead"]
+    assert await found(operations, "code:451") == ["An email that is retrying"]
 
 
-async def test_a_key_is_found_in_whichever_workspace_it_is(outbox: Outbox, desk: Operations) -> None:
+async def test_a_key_is_found_in_whichever_workspace_it_is(outbox: Outbox, operations: Operations) -> None:
     for workspace in ("north", "", "south"):
         outbox.enqueue(email(f"In {workspace}"), key="one-key", workspace=workspace)
 
-    assert await found(desk, "one-key") == ["In south", "In ", "In north"]
-    assert await found(desk, "one-key", workspace="north") == ["In north"]
-    assert await found(desk, "one-key", workspaces=frozenset({"south"})) == ["In south"]
+    assert await found(operations, "one-key") == ["In south", "In ", "In north"]
+    assert await found(operations, "one-key", workspace="north") == ["In north"]
+    assert await found(operations, "one-key", workspaces=frozenset({"south"})) == ["In south"]
 
 
-async def test_a_word_that_is_no_key_kind_or_tag_is_looked_for_in_subjects(outbox: Outbox, desk: Operations) -> None:
+async def test_a_word_that_is_no_key_kind_or_tag_is_looked_for_in_subjects(
+    outbox: Outbox, operations: Operations
+) -> None:
     outbox.enqueue(email("Überraschung für Sie"))
 
-    assert await found(desk, "überraschung") == ["Überraschung für Sie"]
-    assert await found(desk, "nowhere") == []
+    assert await found(operations, "überraschung") == ["Überraschung für Sie"]
+    assert await found(operations, "nowhere") == []
 
 
-async def test_fields_narrow_together(outbox: Outbox, desk: Operations) -> None:
+async def test_fields_narrow_together(outbox: Outbox, operations: Operations) -> None:
     bring_to(outbox, Status.DEAD, kind="welcome")
     bring_to(outbox, Status.CANCELLED, kind="welcome")
     bring_to(outbox, Status.DEAD, kind="receipt")
 
-    assert await found(desk, kind="welcome", status=Status.DEAD) == ["An email that is dead"]
-    assert await found(desk, "welcome", kind="receipt") == []
-    assert await found(desk, "welcome", status=Status.CANCELLED) == ["An email that is cancelled"]
+    assert await found(operations, kind="welcome", status=Status.DEAD) == ["An email that is dead"]
+    assert await found(operations, "welcome", kind="receipt") == []
+    assert await found(operations, "welcome", status=Status.CANCELLED) == ["An email that is cancelled"]
 
 
-async def test_a_contradiction_of_text_and_field_finds_nothing(outbox: Outbox, desk: Operations) -> None:
+async def test_a_contradiction_of_text_and_field_finds_nothing(outbox: Outbox, operations: Operations) -> None:
     outbox.enqueue(email("Hi", to="ada@example.org"))
 
-    assert await found(desk, "to:ada@example.org", recipient="grace@example.org") == []
+    assert await found(operations, "to:ada@example.org", recipient="grace@example.org") == []
 
 
-async def test_times_bound_what_is_found(outbox: Outbox, desk: Operations, clock: Clock) -> None:
+async def test_times_bound_what_is_found(outbox: Outbox, operations: Operations, clock: Clock) -> None:
     outbox.enqueue(email("Before"))
     noon = clock.advance(hours=1)
     outbox.enqueue(email("After"))
 
-    assert await found(desk, until=noon) == ["Before"]
-    assert await found(desk, "before", since=noon) == []
+    assert await found(operations, until=noon) == ["Before"]
+    assert await found(operations, "before", since=noon) == []
 
 
-async def test_pages_neither_skip_nor_repeat(outbox: Outbox, desk: Operations) -> None:
+async def test_pages_neither_skip_nor_repeat(outbox: Outbox, operations: Operations) -> None:
     enqueue(outbox, 7, workspace="north")
     enqueue(outbox, 4, workspace="south")
 
     for workspaces in (None, frozenset({"north", "south"})):
         seen, before, pages = [], None, 0
         while True:
-            page = await desk.find(Search(limit=3, before=before, workspaces=workspaces))
+            page = await operations.find(Search(limit=3, before=before, workspaces=workspaces))
             seen += [each.id for each in page.emails]
             pages += 1
             if page.next is None:
@@ -122,19 +124,19 @@ async def test_pages_neither_skip_nor_repeat(outbox: Outbox, desk: Operations) -
 
 
 async def test_a_page_looks_at_a_window_and_says_how_far_back_it_has_looked(
-    outbox: Outbox, desk: Operations, monkeypatch: pytest.MonkeyPatch
+    outbox: Outbox, operations: Operations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A rare word among millions must not hold up the page: it stops, and the next page goes on from there."""
     monkeypatch.setattr(finding, "WINDOW", 4)
     outbox.enqueue(email("The needle"))
     enqueue(outbox, 9)
 
-    first = await desk.find(Search(q="subject:needle"))
+    first = await operations.find(Search(q="subject:needle"))
     assert (first.emails, first.looked_back_to is None) == ((), False)
 
     pages = [first]
     while pages[-1].next is not None:
-        pages.append(await desk.find(Search(q="subject:needle", before=pages[-1].next)))
+        pages.append(await operations.find(Search(q="subject:needle", before=pages[-1].next)))
 
     assert len(pages) == 3
     assert [each.subject for page in pages for each in page.emails] == ["The needle"]
@@ -142,7 +144,7 @@ async def test_a_page_looks_at_a_window_and_says_how_far_back_it_has_looked(
 
 
 async def test_windows_of_several_workspaces_keep_the_order(
-    outbox: Outbox, desk: Operations, monkeypatch: pytest.MonkeyPatch
+    outbox: Outbox, operations: Operations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where one list has to stop, all stop: otherwise a later page would bring what belongs into this one."""
     monkeypatch.setattr(finding, "WINDOW", 3)
@@ -152,7 +154,7 @@ async def test_windows_of_several_workspaces_keep_the_order(
 
     seen, before = [], None
     while True:
-        page = await desk.find(Search(q="hello", workspaces=frozenset({"busy", "calm"}), before=before))
+        page = await operations.find(Search(q="hello", workspaces=frozenset({"busy", "calm"}), before=before))
         seen += [each.subject for each in page.emails]
         if page.next is None:
             break
@@ -161,7 +163,7 @@ async def test_windows_of_several_workspaces_keep_the_order(
     assert seen == [f"Hello {number}" for number in reversed(range(12))]
 
 
-async def test_nobody_finds_what_they_may_not_see(outbox: Outbox, desk: Operations) -> None:
+async def test_nobody_finds_what_they_may_not_see(outbox: Outbox, operations: Operations) -> None:
     """(E8) By whatever way it is looked for."""
     hidden = email("Secret plan", to="grace@example.org", tags=["plan"])
     id = outbox.enqueue(hidden, key="plan-1", kind="plan", workspace="theirs").id
@@ -169,29 +171,29 @@ async def test_nobody_finds_what_they_may_not_see(outbox: Outbox, desk: Operatio
     ours = frozenset({"ours"})
 
     for q in ("", id, message_id, "grace@example.org", "plan-1", "kind:plan", "tag:plan", "plan", "secret plan"):
-        assert await found(desk, q, workspaces=ours) == [], q
-    assert await found(desk, workspace="theirs", workspaces=ours) == []
-    assert await found(desk, workspaces=frozenset()) == []
+        assert await found(operations, q, workspaces=ours) == [], q
+    assert await found(operations, workspace="theirs", workspaces=ours) == []
+    assert await found(operations, workspaces=frozenset()) == []
 
 
-async def test_emails_of_no_workspace_are_a_workspace_of_their_own(outbox: Outbox, desk: Operations) -> None:
+async def test_emails_of_no_workspace_are_a_workspace_of_their_own(outbox: Outbox, operations: Operations) -> None:
     outbox.enqueue(email("Nobody's"))
     outbox.enqueue(email("Ours"), workspace="ours")
 
-    assert await found(desk, workspaces=frozenset({""})) == ["Nobody's"]
-    assert await found(desk, workspaces=frozenset({"", "ours"})) == ["Ours", "Nobody's"]
+    assert await found(operations, workspaces=frozenset({""})) == ["Nobody's"]
+    assert await found(operations, workspaces=frozenset({"", "ours"})) == ["Ours", "Nobody's"]
 
 
-async def test_a_cause_finds_exactly_the_emails_of_its_group(outbox: Outbox, desk: Operations) -> None:
+async def test_a_cause_finds_exactly_the_emails_of_its_group(outbox: Outbox, operations: Operations) -> None:
     for error in ("550 no such user", "550 no such user", "552 mailbox full"):
         enqueue(outbox)
         [claimed] = claim(outbox)
         settle(outbox, [dead(claimed, last_error=error, reply_code=int(error[:3]))])
 
-    groups = (await desk.dashboard()).failures
+    groups = (await operations.dashboard()).failures
 
     assert [(group.words, group.count) for group in groups] == [("550 no such user", 2), ("552 mailbox full", 1)]
     for group in groups:
-        page = await desk.find(group.search)
+        page = await operations.find(group.search)
         assert len(page.emails) == group.count
         assert {each.reply_code for each in page.emails} == {group.reply_code}

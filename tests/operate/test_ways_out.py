@@ -19,11 +19,11 @@ def states(outbox: Outbox) -> dict[str, BreakerState]:
     return {each.name: each.breaker.state for each in known}
 
 
-async def test_whoever_pauses_and_resumes_is_in_the_audit_log(outbox: Outbox, desk: Operations) -> None:
+async def test_whoever_pauses_and_resumes_is_in_the_audit_log(outbox: Outbox, operations: Operations) -> None:
     outbox.database.run(transports.standing_of(NAME))
-    await desk.pause_transport(NAME, "new password", "grace")
+    await operations.pause_transport(NAME, "new password", "grace")
     paused = states(outbox)
-    await desk.resume_transport(NAME, "ada")
+    await operations.resume_transport(NAME, "ada")
 
     page = outbox.database.run(read_audit(), writes=False)
     assert (paused, states(outbox)) == ({NAME: BreakerState.PAUSED}, {NAME: BreakerState.OK})
@@ -34,22 +34,24 @@ async def test_whoever_pauses_and_resumes_is_in_the_audit_log(outbox: Outbox, de
     assert page.entries[1].detail["reason"] == "new password"
 
 
-async def test_what_was_not_done_is_not_on_record(outbox: Outbox, desk: Operations) -> None:
+async def test_what_was_not_done_is_not_on_record(outbox: Outbox, operations: Operations) -> None:
     """(E8) Who may not see every workspace stops no transport; one that nobody knows cannot be stopped."""
     outbox.database.run(transports.standing_of(NAME))
     with pytest.raises(TransportShared):
-        await desk.pause_transport(NAME, "", "grace", workspaces=frozenset({"hotel"}))
+        await operations.pause_transport(NAME, "", "grace", workspaces=frozenset({"hotel"}))
     with pytest.raises(TransportNotFound, match=r"workers have used smtp\.example\.org:587"):
-        await desk.resume_transport("smtp.example.com:587", "grace")
+        await operations.resume_transport("smtp.example.com:587", "grace")
 
     assert states(outbox) == {NAME: BreakerState.OK}
     assert outbox.database.run(read_audit(), writes=False).entries == ()
 
 
-async def test_a_transport_is_on_the_dashboard_from_the_start_of_its_worker(outbox: Outbox, desk: Operations) -> None:
+async def test_a_transport_is_on_the_dashboard_from_the_start_of_its_worker(
+    outbox: Outbox, operations: Operations
+) -> None:
     outbox.database.run(transports.standing_of(NAME))
 
-    [seen] = (await desk.dashboard()).transports
+    [seen] = (await operations.dashboard()).transports
     assert (seen.name, seen.state, seen.held) == (NAME, BreakerState.OK, False)
 
 

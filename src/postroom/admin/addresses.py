@@ -65,7 +65,7 @@ class QueueAddress:
         return any(self.but(status="", q="").parameters())
 
     def search(self, workspaces: Workspaces) -> Search:
-        """What the desk is asked, by somebody who may see these workspaces."""
+        """What is asked for, by somebody who may see these workspaces."""
         return Search(
             q=self.q,
             status=Status(self.status) if self.status else None,

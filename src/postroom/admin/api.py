@@ -1,4 +1,4 @@
-"""The JSON API over the desk: it checks what comes in, asks the desk, and owns no rules."""
+"""The JSON API: it checks what comes in, asks `Operations`, and owns no rules."""
 
 from __future__ import annotations
 
@@ -76,105 +76,105 @@ Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
 Key = Annotated[str, StringConstraints(min_length=1, pattern=r"^[\x20-\x7e]+$"), limited("key")]
 
 
-def _desk(request: Request) -> Operations:
-    desk: Operations = request.app.state.desk
-    return desk
+def _operations(request: Request) -> Operations:
+    operations: Operations = request.app.state.operations
+    return operations
 
 
 def _outbox(request: Request) -> AsyncOutbox:
-    return _desk(request).outbox
+    return _operations(request).outbox
 
 
-Desk = Annotated[Operations, Depends(_desk)]
+Service = Annotated[Operations, Depends(_operations)]
 
 
 @router.get("/admin/dashboard", tags=["dashboard"])
-async def dashboard(desk: Desk, person: Viewer) -> DashboardShape:
+async def dashboard(operations: Service, person: Viewer) -> DashboardShape:
     """The state of the house: one sentence, counts, charts, workers, transports, failures by cause."""
-    return DashboardShape.of(await desk.dashboard(workspaces=person.workspaces))
+    return DashboardShape.of(await operations.dashboard(workspaces=person.workspaces))
 
 
 @router.get("/admin/outbox", tags=["outbox"])
-async def list_emails(desk: Desk, person: Viewer, wanted: Annotated[ListRequest, Query()]) -> PageShape:
+async def list_emails(operations: Service, person: Viewer, wanted: Annotated[ListRequest, Query()]) -> PageShape:
     """Emails, newest first, page by page."""
     before = None if wanted.before is None else str(wanted.before)
     search = wanted.as_search(workspaces=person.workspaces, before=before, limit=wanted.limit)
-    return PageShape.of(await desk.find(search))
+    return PageShape.of(await operations.find(search))
 
 
 @router.get("/admin/outbox/{id:email_id}", tags=["outbox"], responses=_may_answer(404))
-async def show_email(desk: Desk, person: Viewer, id: UUID) -> WholeEmailShape:
+async def show_email(operations: Service, person: Viewer, id: UUID) -> WholeEmailShape:
     """One email with everything but its content: recipients, attempts, history, what happens next."""
-    return WholeEmailShape.of_view(await desk.email(str(id), workspaces=person.workspaces))
+    return WholeEmailShape.of_view(await operations.email(str(id), workspaces=person.workspaces))
 
 
 @router.post("/admin/outbox/{id:email_id}/retry", tags=["outbox"], responses=_may_answer(404, 409))
-async def retry_email(desk: Desk, person: Operator, id: UUID) -> WholeEmailShape:
+async def retry_email(operations: Service, person: Operator, id: UUID) -> WholeEmailShape:
     """Start a dead email over: attempts 0, the whole budget, due now; history kept."""
-    await desk.act_on_one("retry", str(id), by=person.name, workspaces=person.workspaces)
-    return await show_email(desk, person, id)
+    await operations.act_on_one("retry", str(id), by=person.name, workspaces=person.workspaces)
+    return await show_email(operations, person, id)
 
 
 @router.post("/admin/outbox/{id:email_id}/cancel", tags=["outbox"], responses=_may_answer(404, 409))
-async def cancel_email(desk: Desk, person: Operator, id: UUID) -> WholeEmailShape:
+async def cancel_email(operations: Service, person: Operator, id: UUID) -> WholeEmailShape:
     """Never send an email that has not left yet."""
-    await desk.act_on_one("cancel", str(id), by=person.name, workspaces=person.workspaces)
-    return await show_email(desk, person, id)
+    await operations.act_on_one("cancel", str(id), by=person.name, workspaces=person.workspaces)
+    return await show_email(operations, person, id)
 
 
 @router.post("/admin/outbox/{id:email_id}/replay", tags=["outbox"], responses=_may_answer(404, 409))
-async def replay_email(desk: Desk, person: Operator, id: UUID, corrections: ReplayRequest) -> WholeEmailShape:
+async def replay_email(operations: Service, person: Operator, id: UUID, corrections: ReplayRequest) -> WholeEmailShape:
     """Send a dead, doubtful or cancelled email again, corrected; key, Message-ID and history stay."""
     given = corrections.model_dump(exclude_none=True)
-    await desk.replay(str(id), given, by=person.name, workspaces=person.workspaces)
-    return await show_email(desk, person, id)
+    await operations.replay(str(id), given, by=person.name, workspaces=person.workspaces)
+    return await show_email(operations, person, id)
 
 
 @router.delete("/admin/outbox/{id:email_id}", tags=["outbox"], status_code=204, responses=_may_answer(404, 409))
-async def dismiss_email(desk: Desk, person: Operator, id: UUID) -> None:
+async def dismiss_email(operations: Service, person: Operator, id: UUID) -> None:
     """Delete a dead email."""
-    await desk.act_on_one("dismiss", str(id), by=person.name, workspaces=person.workspaces)
+    await operations.act_on_one("dismiss", str(id), by=person.name, workspaces=person.workspaces)
 
 
 @router.post("/admin/outbox/retry", tags=["bulk"])
-async def retry_emails(desk: Desk, person: Operator, chosen: ActOnFound | ActOnThese) -> ActResultShape:
+async def retry_emails(operations: Service, person: Operator, chosen: ActOnFound | ActOnThese) -> ActResultShape:
     """Retry many emails; `dryRun` only counts them."""
-    return await _act(desk, person, "retry", chosen)
+    return await _act(operations, person, "retry", chosen)
 
 
 @router.post("/admin/outbox/cancel", tags=["bulk"])
-async def cancel_emails(desk: Desk, person: Operator, chosen: ActOnFound | ActOnThese) -> ActResultShape:
+async def cancel_emails(operations: Service, person: Operator, chosen: ActOnFound | ActOnThese) -> ActResultShape:
     """Cancel many emails; `dryRun` only counts them."""
-    return await _act(desk, person, "cancel", chosen)
+    return await _act(operations, person, "cancel", chosen)
 
 
 @router.post("/admin/outbox/dismiss", tags=["bulk"])
-async def dismiss_emails(desk: Desk, person: Operator, chosen: ActOnFound | ActOnThese) -> ActResultShape:
+async def dismiss_emails(operations: Service, person: Operator, chosen: ActOnFound | ActOnThese) -> ActResultShape:
     """Dismiss many emails; `dryRun` only counts them."""
-    return await _act(desk, person, "dismiss", chosen)
+    return await _act(operations, person, "dismiss", chosen)
 
 
-async def _act(desk: Operations, person: Person, act: str, chosen: ActOnFound | ActOnThese) -> ActResultShape:
+async def _act(operations: Operations, person: Person, act: str, chosen: ActOnFound | ActOnThese) -> ActResultShape:
     if isinstance(chosen, ActOnThese):
         ids = [str(id) for id in chosen.ids]
-        result = await desk.act(act, ids, by=person.name, dry_run=chosen.dry_run, workspaces=person.workspaces)
+        result = await operations.act(act, ids, by=person.name, dry_run=chosen.dry_run, workspaces=person.workspaces)
     else:
         search = chosen.filter.as_search(workspaces=person.workspaces)
-        result = await desk.act(act, search, by=person.name, dry_run=chosen.dry_run, workspaces=person.workspaces)
+        result = await operations.act(act, search, by=person.name, dry_run=chosen.dry_run, workspaces=person.workspaces)
     return ActResultShape.of(result)
 
 
 @router.post("/admin/transports/{name}/pause", tags=["transports"], responses=_may_answer(404))
-async def pause_transport(desk: Desk, person: Operator, name: str, why: PauseRequest) -> BreakerShape:
+async def pause_transport(operations: Service, person: Operator, name: str, why: PauseRequest) -> BreakerShape:
     """Stop a transport until a person resumes it. Its emails wait and lose no attempt."""
-    breaker = await desk.pause_transport(name, why.reason, person.name, workspaces=person.workspaces)
+    breaker = await operations.pause_transport(name, why.reason, person.name, workspaces=person.workspaces)
     return BreakerShape(name=name, state=breaker.state, reason=breaker.reason)
 
 
 @router.post("/admin/transports/{name}/resume", tags=["transports"], responses=_may_answer(404))
-async def resume_transport(desk: Desk, person: Operator, name: str) -> BreakerShape:
+async def resume_transport(operations: Service, person: Operator, name: str) -> BreakerShape:
     """Let a transport send again; the next attempt shows whether it is well."""
-    breaker = await desk.resume_transport(name, person.name, workspaces=person.workspaces)
+    breaker = await operations.resume_transport(name, person.name, workspaces=person.workspaces)
     return BreakerShape(name=name, state=breaker.state, reason=breaker.reason)
 
 

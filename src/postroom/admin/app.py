@@ -39,7 +39,7 @@ def build(outbox: AsyncOutbox, *, dev: bool = False) -> FastAPI:
         separate_input_output_schemas=False,
     )
     app.openapi = lambda: within(outbox.rules.limits, FastAPI.openapi(app))  # type: ignore[method-assign]
-    app.state.desk = Operations(outbox)
+    app.state.operations = Operations(outbox)
     errors.install(app)
     security.install(app, outbox, outbox.settings, dev=dev)
     app.include_router(health.router)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import Response
 
 from postroom.accounts.values import Person, Role
-from postroom.admin.places import desk_of
+from postroom.admin.places import operations_of
 from postroom.admin.security import needs
 from postroom.compose import Letter
 
@@ -51,7 +51,7 @@ def download(content: bytes, *, filename: str) -> Response:
 
 async def _letter(request: Request, person: Person, id: str, version: int | None) -> Letter:
     """What may be shown; of a sensitive email there is nothing, as of one that is not there."""
-    letter = await desk_of(request).letter(id, version, workspaces=person.workspaces)
+    letter = await operations_of(request).letter(id, version, workspaces=person.workspaces)
     if letter is None:
         raise HTTPException(404)
     return letter

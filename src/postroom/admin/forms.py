@@ -15,7 +15,7 @@ from postroom.admin.contents import letter_view
 from postroom.admin.contexts import ConfirmPage, ReplayPage
 from postroom.admin.corrections import changed, written
 from postroom.admin.notices import with_notice
-from postroom.admin.places import desk_of, root_of
+from postroom.admin.places import operations_of, root_of
 from postroom.admin.rendering import render
 from postroom.admin.security import content_policy, needs, safe_next
 from postroom.errors import EmailNotFound, InvalidEmail, NotApplicable
@@ -43,9 +43,11 @@ async def act(request: Request, person: Operator) -> Response:
     address = QueueAddress.read(form).but() if on_all else None
     chosen: Sequence[str] | Search = address.search(person.workspaces) if address else ids
     if not form.get("confirmed") and (on_all or (name == "dismiss" and len(ids) > 1)):
-        counted = await desk_of(request).act(name, chosen, by=person.name, dry_run=True, workspaces=person.workspaces)
+        counted = await operations_of(request).act(
+            name, chosen, by=person.name, dry_run=True, workspaces=person.workspaces
+        )
         return _ask(request, person, name, address, ids, counted, back)
-    result = await desk_of(request).act(name, chosen, by=person.name, workspaces=person.workspaces)
+    result = await operations_of(request).act(name, chosen, by=person.name, workspaces=person.workspaces)
     return _go(with_notice(back, name, count=result.done, left=result.skipped))
 
 
@@ -58,12 +60,12 @@ async def correct(request: Request, person: Operator, id: str) -> Response:
 @router.post("/admin/email-queue/{id}/replay")
 async def replay(request: Request, person: Operator, id: str) -> Response:
     """Send it again with what was changed; key, Message-ID and history stay (B5)."""
-    desk, form = desk_of(request), await request.form()
+    operations, form = operations_of(request), await request.form()
     try:
-        view = await desk.email(id, workspaces=person.workspaces)
-        letter = await desk.letter(id, workspaces=person.workspaces)
+        view = await operations.email(id, workspaces=person.workspaces)
+        letter = await operations.letter(id, workspaces=person.workspaces)
         corrections = changed(form, written(view.email, letter))
-        await desk.replay(id, corrections, by=person.name, workspaces=person.workspaces)
+        await operations.replay(id, corrections, by=person.name, workspaces=person.workspaces)
     except InvalidEmail as error:
         return await _replay_page(request, person, id, form=form, problem=str(error))
     except NotApplicable:
@@ -79,7 +81,7 @@ async def act_on_one(request: Request, person: Operator, id: str, name: str) -> 
     if name not in ACTS:
         raise HTTPException(404)
     try:
-        await desk_of(request).act_on_one(name, id, by=person.name, workspaces=person.workspaces)
+        await operations_of(request).act_on_one(name, id, by=person.name, workspaces=person.workspaces)
     except EmailNotFound:
         return _go(with_notice(back, "unknown"))
     except NotApplicable:
@@ -92,13 +94,13 @@ async def transport(request: Request, person: Operator, name: str) -> Response:
     """Pause or resume a transport."""
     form = await request.form()
     which, home = _text(form, "name"), f"{root_of(request)}/admin"
-    desk = desk_of(request)
+    operations = operations_of(request)
     try:
         if name == "pause":
             reason = _text(form, "reason") or "paused by a person"
-            await desk.pause_transport(which, reason, person.name, workspaces=person.workspaces)
+            await operations.pause_transport(which, reason, person.name, workspaces=person.workspaces)
         elif name == "resume":
-            await desk.resume_transport(which, person.name, workspaces=person.workspaces)
+            await operations.resume_transport(which, person.name, workspaces=person.workspaces)
         else:
             raise HTTPException(404)
     except TransportNotFound:
@@ -131,9 +133,9 @@ def _ask(
 async def _replay_page(
     request: Request, person: Person, id: str, *, form: FormData | None = None, problem: str = ""
 ) -> Response:
-    desk = desk_of(request)
-    view = await desk.email(id, workspaces=person.workspaces)
-    letter = await desk.letter(id, workspaces=person.workspaces)
+    operations = operations_of(request)
+    view = await operations.email(id, workspaces=person.workspaces)
+    letter = await operations.letter(id, workspaces=person.workspaces)
     if "replay" not in view.acts:
         return _go(with_notice(_email_path(request, id), "changed"))
     page = ReplayPage(

@@ -22,7 +22,7 @@ async def alive() -> HealthShape:
 @router.get("/readyz", responses={503: {"model": ErrorShape, "description": "It cannot work just now."}})
 async def ready(request: Request) -> HealthShape:
     """The database answers and its tables are those of this version."""
-    outbox: AsyncOutbox = request.app.state.desk.outbox
+    outbox: AsyncOutbox = request.app.state.operations.outbox
     applied = await outbox.database.run(applied_migrations(), writes=False)
     if pending(outbox.database.dialect, applied):
         raise ApiError(

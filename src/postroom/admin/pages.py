@@ -1,4 +1,4 @@
-"""The pages to read: the state of the house, the email queue, one email. They ask the desk and own no rules."""
+"""The pages to read: the state of the house, the email queue, one email. They ask `Operations` and own no rules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from postroom.admin.charts import Chart, chart
 from postroom.admin.contents import ContentView, letter_view
 from postroom.admin.contexts import EmailPage, OverviewPage, QueuePage, Tab
 from postroom.admin.notices import read_notice
-from postroom.admin.places import desk_of, may_act
+from postroom.admin.places import may_act, operations_of
 from postroom.admin.rendering import render
 from postroom.admin.security import content_policy, needs
 from postroom.compose import Letter
@@ -32,7 +32,7 @@ Viewer = Annotated[Person, Depends(needs(Role.VIEWER))]
 @router.get("/admin")
 async def overview(request: Request, person: Viewer) -> HTMLResponse:
     """What is stuck, why, and what to press."""
-    dashboard = await desk_of(request).dashboard(workspaces=person.workspaces)
+    dashboard = await operations_of(request).dashboard(workspaces=person.workspaces)
     page = OverviewPage(dashboard=dashboard, charts=_charts(dashboard), workspaces=person.workspaces)
     return _page(request, person, "overview.html", section="overview", page=page)
 
@@ -41,13 +41,13 @@ async def overview(request: Request, person: Viewer) -> HTMLResponse:
 async def queue(request: Request, person: Viewer) -> HTMLResponse:
     """Emails by status and search, newest first."""
     address = QueueAddress.read(request.query_params)
-    desk = desk_of(request)
+    operations = operations_of(request)
     try:
-        found = await desk.find(address.search(person.workspaces))
+        found = await operations.find(address.search(person.workspaces))
     except EmailNotFound:  # a page to go on from that is none
         address = address.but()
-        found = await desk.find(address.search(person.workspaces))
-    tabs = _tabs(*await desk.counts(workspaces=person.workspaces))
+        found = await operations.find(address.search(person.workspaces))
+    tabs = _tabs(*await operations.counts(workspaces=person.workspaces))
     page = QueuePage(address=address, found=found, tabs=tabs)
     return _page(request, person, "queue.html", section="queue", page=page)
 
@@ -55,10 +55,10 @@ async def queue(request: Request, person: Viewer) -> HTMLResponse:
 @router.get("/admin/email-queue/{id}")
 async def email(request: Request, person: Viewer, id: str) -> HTMLResponse:
     """One email: why it is not sent yet, what happens next, what was said, what it says, who did what."""
-    desk = desk_of(request)
-    view = await desk.email(id, workspaces=person.workspaces)
+    operations = operations_of(request)
+    view = await operations.email(id, workspaces=person.workspaces)
     version = _version(request, newest=view.email.version)
-    letter, unreadable = await _letter(desk, person, id, version)
+    letter, unreadable = await _letter(operations, person, id, version)
     seen = letter_view(letter) if letter is not None else None
     shown = _shown(request, seen)
     images = request.query_params.get("images") == "1"
@@ -67,10 +67,10 @@ async def email(request: Request, person: Viewer, id: str) -> HTMLResponse:
     return _page(request, person, "email.html", section="queue", page=page, headers={"Content-Security-Policy": policy})
 
 
-async def _letter(desk: Operations, person: Person, id: str, version: int) -> tuple[Letter | None, str]:
+async def _letter(operations: Operations, person: Person, id: str, version: int) -> tuple[Letter | None, str]:
     """What an email says, or why that cannot be read."""
     try:
-        return await desk.letter(id, version, workspaces=person.workspaces), ""
+        return await operations.letter(id, version, workspaces=person.workspaces), ""
     except UnreadableEmail as error:
         return None, error.problem
 

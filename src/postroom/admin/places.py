@@ -1,4 +1,4 @@
-"""What pages and forms share: where the desk is, where the app is, and who may act."""
+"""What pages and forms share: whom they ask, where the app is, and who may act."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from postroom.accounts.values import Person, Role
 from postroom.operate.service import Operations
 
 
-def desk_of(request: Request) -> Operations:
+def operations_of(request: Request) -> Operations:
     """The service behind this app."""
-    return cast("Operations", request.app.state.desk)
+    return cast("Operations", request.app.state.operations)
 
 
 def may_act(person: Person) -> bool:

@@ -1,4 +1,4 @@
-"""What the API answers: the desk's values as JSON, in camelCase. Instants are ISO 8601 in UTC."""
+"""What the API answers: the values of `operate` as JSON, in camelCase. Instants are ISO 8601 in UTC."""
 
 from __future__ import annotations
 

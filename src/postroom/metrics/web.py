@@ -40,6 +40,6 @@ async def metrics(request: Request, person: Annotated[Person, Depends(needs(Role
             message="metrics are about all workspaces, and this person may see some",
             remedy="use a token of somebody who may see every workspace",
         )
-    outbox: AsyncOutbox = request.app.state.desk.outbox
+    outbox: AsyncOutbox = request.app.state.operations.outbox
     found = await outbox.database.run(standing(), writes=False)
     return PlainTextResponse(text_of(found), media_type=CONTENT_TYPE)

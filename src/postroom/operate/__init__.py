@@ -1,4 +1,4 @@
-"""The operator's desk: one service of questions and acts, shared by pages, API, command line and metrics.
+"""What operators ask and do: one service of questions and acts, shared by pages, API, command line and metrics.
 
     understand  what somebody looks for (recognise.py, finding.py)
     survey      the state of the house (dashboard.py, charts.py, causes.py, sentences.py), one email (attempts.py)

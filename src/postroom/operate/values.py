@@ -1,4 +1,4 @@
-"""What the desk is asked, and what it answers: the same values for pages, API, command line and metrics."""
+"""What `Operations` is asked, and what it answers: the same values for pages, API, command line and metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operator's desk asks of the store beyond single emails and lists: causes, versions, counts per workspace.
+"""What `operate` asks of the store beyond single emails and lists: causes, versions, counts per workspace.
 
 Every question here costs about the same however many emails have been sent: it walks an index of the unfinished, or
 the newest entries of another, up to a limit that the caller names.

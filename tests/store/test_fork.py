@@ -253,6 +253,48 @@ def test_one_async_outbox_serves_one_loop_after_another(store_url: str) -> None:
     assert stored(store_url) >= set(receipts)
 
 
+def test_a_task_that_is_cancelled_at_the_end_of_its_loop_may_still_store_an_email(store_url: str) -> None:
+    outbox = AsyncOutbox(store_url)
+    tasks: list[asyncio.Task[None]] = []
+    receipts: list[str] = []
+
+    async def background() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.05)
+            receipts.append((await outbox.enqueue(email("the last words"))).id)
+
+    async def application() -> None:
+        await outbox.enqueue(email("before"))
+        tasks.append(asyncio.create_task(background()))
+        await asyncio.sleep(0)
+
+    asyncio.run(application())
+    asyncio.run(outbox.close())
+
+    assert receipts
+    assert stored(store_url) >= set(receipts)
+
+
+def test_somebody_who_cancels_every_other_task_can_go_on_with_the_outbox(store_url: str) -> None:
+    outbox = AsyncOutbox(store_url)
+
+    async def application() -> list[str]:
+        receipts = [(await outbox.enqueue(email("before"))).id]
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for each in others:
+            each.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        receipts.append((await outbox.enqueue(email("after"))).id)
+        await outbox.close()
+        return receipts
+
+    receipts = asyncio.run(application())
+
+    assert stored(store_url) >= set(receipts)
+
+
 def test_a_fork_does_not_wait_for_ever_for_a_statement_under_way(migrated_sqlite_url: str) -> None:
     """Whoever is inside SQLite may stay there for long; the child then leaves that connection alone, and lives."""
     with Outbox(migrated_sqlite_url) as outbox, outbox.database.connection() as connection:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+LAST_USES = 5.0
+"""Seconds that a pool stays open for tasks which are cancelled together with it."""
+
 
 class AsyncPostgresDatabase(Postgres):
     """The same for event loops."""
@@ -116,10 +119,11 @@ class AsyncPostgresDatabase(Postgres):
 
     def _pool_of_this_loop(self) -> psycopg_pool.AsyncConnectionPool[Any]:
         loop = asyncio.get_running_loop()
-        if loop not in self._pools:
+        ending = self._ending.get(loop)
+        if loop not in self._pools or (ending is not None and ending.done()):
             self._let_go_of_closed_loops()
             pool = self._pools[loop] = self._psycopg_pool.AsyncConnectionPool(**self._pool_settings())
-            self._ending[loop] = loop.create_task(_close_with_loop(pool))
+            self._ending[loop] = loop.create_task(_close_with_loop(pool), name=f"{pool.name}-ending")
         return self._pools[loop]
 
     def _let_go_of_closed_loops(self) -> None:
@@ -175,6 +179,16 @@ async def _close_with_loop(pool: psycopg_pool.AsyncConnectionPool[Any]) -> None:
     try:
         await asyncio.Event().wait()
     except asyncio.CancelledError:
-        with suppress(asyncio.CancelledError):  # of the pool's own tasks, which were cancelled too
-            await pool.close()
+        if not pool.closed:
+            await _last_uses(pool)
+            with suppress(asyncio.CancelledError):  # of the pool's own tasks, which were cancelled too
+                await pool.close()
         raise
+
+
+async def _last_uses(pool: psycopg_pool.AsyncConnectionPool[Any]) -> None:
+    """Whoever else is cancelled may have something to store before it ends."""
+    own = f"{pool.name}-"  # the tasks of pools, and those that close them
+    others = [each for each in asyncio.all_tasks() if each.cancelling() and not each.get_name().startswith(own)]
+    if others:
+        await asyncio.wait(others, timeout=LAST_USES)

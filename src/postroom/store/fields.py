@@ -1,10 +1,10 @@
 """The fields of an email, each declared once.
 
-What an enqueue writes, what a claim and a listing read, and the lists of columns in the two `queries.sql` are made from
-the tables below; `{given}`, `{content}`, `{claimed_fields}` and `{stored_fields}` in those files are the fragments made
-here. A new field of an email is a line here, a migration, and its place in the values that speak of it: in `Order` if
-it is given, in `Claimed` if an attempt needs it, in `StoredEmail` if people are told it. A forgotten place is named by
-`tests/store/test_fields.py`.
+What an enqueue writes, what a claim and a listing read, and the lists of columns in the two folders of queries are
+made from the tables below; `{given}`, `{content}`, `{claimed_fields}` and `{stored_fields}` in those files are the
+fragments made here. A new field of an email is a line here, a migration, and its place in the values that speak of it:
+in `Order` if it is given, in `Claimed` if an attempt needs it, in `StoredEmail` if people are told it. A forgotten
+place is named by `tests/store/test_fields.py`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Field:
     """Where an `Order` has it, when it is stored just as it was given."""
     read: Reader | None = None
     claimed: bool = False
-    """An attempt needs it. Of what an email says, see `claimed_columns` in `queries.sql`."""
+    """An attempt needs it. Of what an email says, see `claimed_columns` in `queries/shared.sql`."""
     stored: bool = False
     """Whoever lists or looks at emails is told it, or something that is made of it."""
 
@@ -144,7 +144,7 @@ def written_out(parameters: str, expression: str, **known: Any) -> Callable[...,
 
 
 def fragments(dialect: str) -> dict[str, str]:
-    """Lists of columns, parameters and members for a database's `queries.sql`, by the names they have there."""
+    """Lists of columns, parameters and members for a database's queries, by the names they have there."""
     found = {
         "claimed_fields": _selected(CLAIMED, dialect),
         "stored_fields": _selected(STORED, dialect),

@@ -21,7 +21,7 @@ Rows = Sequence[Row]
 
 @dataclass(slots=True)  # not frozen: every email is at least one
 class Statement:
-    """A named query of the store's `queries.sql` with its parameters. Nobody changes one."""
+    """A named query of the store with its parameters. Nobody changes one."""
 
     name: str
     parameters: Mapping[str, Any]

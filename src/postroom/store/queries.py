@@ -1,9 +1,10 @@
-"""Reads a store's `queries.sql` and spells its parameters the way a driver wants them.
+"""Reads a store's queries and spells their parameters the way a driver wants them.
 
-The files are plain SQL under `-- name: …` headings. A heading may hold several statements; they run in order with the
-same parameters and the last one's rows count. `-- fragment: …` headings name text that queries include as `{…}`.
+Each store has a folder of them, a file for each noun. The files are plain SQL under `-- name: …` headings. A heading may hold several statements; they run in order with the
+same parameters and the last one's rows count. `-- fragment: …` headings name text that queries include as `{…}`;
+those in `shared.sql` are known everywhere, others in their own file.
 Further fragments may be handed in, such as the lists of columns that `fields.py` makes.
-Parameters are written `:name` in both dialects, so that comparing the two files shows only how the databases differ.
+Parameters are written `:name` in both dialects, so that comparing two files shows only how the databases differ.
 """
 
 from __future__ import annotations
@@ -97,13 +98,25 @@ def _spell(sql: str, style: ParameterStyle) -> Spelled:
 
 @lru_cache
 def _load(package: str, given: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
-    source = resources.files(package).joinpath("queries.sql").read_text("utf-8")
-    pieces = _HEADING.split(source)[1:]
-    fragments = dict(given)
+    folder = resources.files(package).joinpath("queries")
+    shared, _ = _read(folder.joinpath("shared.sql").read_text("utf-8"), dict(given))
     queries: dict[str, str] = {}
+    for file in sorted(folder.iterdir(), key=lambda each: each.name):
+        if file.name.endswith(".sql"):
+            _, found = _read(file.read_text("utf-8"), shared)
+            if twice := queries.keys() & found.keys():
+                raise ValueError(f"{file.name} names {', '.join(sorted(twice))} again")
+            queries |= found
+    return queries
+
+
+def _read(source: str, known: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The fragments and the queries of one file; a fragment may be used from where it stands on."""
+    pieces = _HEADING.split(source)[1:]
+    fragments, queries = dict(known), dict[str, str]()
     for kind, name, text in zip(pieces[0::3], pieces[1::3], pieces[2::3], strict=True):
         body = _COMMENT.sub("", text).strip()
         for fragment, replacement in fragments.items():
             body = body.replace("{" + fragment + "}", replacement)
         (fragments if kind == "fragment" else queries)[name] = body
-    return queries
+    return fragments, queries

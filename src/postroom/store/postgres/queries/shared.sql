@@ -1,0 +1,36 @@
+-- What the questions that Postroom asks PostgreSQL have in common. They stand beside this file, by noun;
+-- the same names stand in ../../sqlite/queries.
+-- `:now` is null in production: the database's clock decides. Tests pass a time of their own.
+-- Lists travel as one JSON text, because every driver can send a text.
+-- The fields of an email are declared in ../../fields.py: `{given}` and `{content}` are what an enqueue stores as it is.
+
+-- fragment: now
+coalesce((:now::text)::timestamptz, statement_timestamp())
+
+-- fragment: stored
+{stored_fields}
+
+-- fragment: waiting
+status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
+
+-- Of an email of more than `:whole` octets the content stays where it is, and its size says so.
+-- fragment: claimed_columns
+{claimed_fields}, CASE WHEN c.size <= :whole::bigint THEN c.text END, CASE WHEN c.size <= :whole::bigint THEN c.html END,
+{now}, CASE WHEN c.size > :whole::bigint THEN c.size ELSE 0 END
+
+-- Claims that are still ours, locked in one order: a settle of the same emails goes by it too, so neither waits for the
+-- other for ever. `IS TRUE` keeps the planner on the primary key, whatever it believes of statuses.
+-- fragment: still_ours
+mine AS MATERIALIZED (
+    SELECT *
+    FROM json_to_recordset((:claims::text)::json) AS m (id uuid, token bigint)
+),
+ours AS MATERIALIZED (
+    SELECT e.id, e.status
+    FROM postroom.emails e
+    JOIN mine ON mine.id = e.id
+    WHERE e.id = ANY (ARRAY (SELECT id FROM mine)) AND e.lease_token = mine.token
+        AND (e.status IN ('queued', 'sending')) IS TRUE
+    ORDER BY e.id
+    FOR UPDATE OF e
+)

@@ -1,0 +1,35 @@
+-- What the questions that Postroom asks SQLite have in common. They stand beside this file, by noun;
+-- the same names stand in ../../postgres/queries.
+-- SQLite has no writing CTEs, so a verb may be several statements; the writer's transaction holds them together.
+-- It has one writer at a time and no row locks, so nothing needs SKIP LOCKED or FOR UPDATE.
+-- Instants are microseconds since 1970; `:now` always comes from the caller, because all share one machine's clock.
+-- The fields of an email are declared in ../../fields.py: `{given}` and `{content}` are what an enqueue stores as it is.
+
+-- fragment: stored
+{stored_fields}
+
+-- Of an email of more than `:whole` octets the content stays where it is, and its size says so.
+-- fragment: claimed_columns
+{claimed_fields}, CASE WHEN c.size <= :whole THEN c.text END, CASE WHEN c.size <= :whole THEN c.html END,
+:now, CASE WHEN c.size > :whole THEN c.size ELSE 0 END
+
+-- fragment: waiting
+status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
+
+-- What was picked is read when others may write again: what somebody has taken over in the meantime is theirs.
+-- Two tables in one term, for a term about emails alone has SQLite read all of them first, to make a filter of them.
+-- fragment: still_ours
+e.worker = iif(postroom_picked.id > '', :worker, NULL)
+
+-- CROSS JOIN keeps SQLite from starting with all emails. LEFT JOIN: an email whose content is gone is its claimer's to
+-- settle, not nobody's.
+-- fragment: picked
+SELECT {claimed_columns}, postroom_picked.worker
+FROM postroom_picked
+CROSS JOIN postroom_emails e ON e.id = postroom_picked.id
+LEFT JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+WHERE {still_ours}
+
+-- Claims as the worker names them.
+-- fragment: claims
+(SELECT json_extract(value, '$.id') AS id, json_extract(value, '$.token') AS token FROM json_each(:claims)) AS mine

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -72,6 +73,21 @@ def test_many_threads_may_migrate_at_once(empty_url: str) -> None:
         applied = list(threads.map(lambda _: migrate(), range(4)))
 
     assert sorted(applied) == [0, 0, 0, max(applied)]
+
+
+def test_a_new_file_that_somebody_writes_to_is_waited_for(tmp_path: Path) -> None:
+    """SQLite does not wait by itself when a file changes to WAL."""
+    writer = sqlite3.connect(tmp_path / "app.db", isolation_level=None, check_same_thread=False)
+    writer.execute("CREATE TABLE bookings (name TEXT)")
+    writer.execute("BEGIN IMMEDIATE")
+    committing = threading.Timer(0.2, writer.commit)
+    committing.start()
+    with Outbox(f"sqlite:///{tmp_path}/app.db") as outbox:
+        applied = outbox.migrate()
+    committing.join()
+    writer.close()
+
+    assert applied != []
 
 
 def test_without_a_schema_every_verb_says_what_to_do(empty_url: str) -> None:

@@ -105,28 +105,32 @@ class SqliteDatabase:
             raise_plainly(error)
 
     def _begin(self, connection: Connection, *, writes: bool) -> None:
-        """A writer takes the write lock at once: upgrading later could fail where waiting would have helped.
-
-        SQLite waits for it in steps that grow to a tenth of a second, by when the next writer has come and gone. Where
-        several workers write all the time, looking often is what keeps them busy.
-        """
-        if not writes:
+        """A writer takes the write lock at once: upgrading later could fail where waiting would have helped."""
+        if writes:
+            self._get_through(connection, "BEGIN IMMEDIATE")
+        else:
             connection.fetch("BEGIN")
-            return
+
+    def _get_through(self, connection: Connection, statement: str) -> None:
+        """Execute what has to wait for others, looking often.
+
+        SQLite waits for the write lock in steps that grow to a tenth of a second, by when the next writer has come and
+        gone: where several workers write all the time, looking often is what keeps them busy. For the change to WAL,
+        and while another process mends what a killed one left, it does not wait at all.
+        """
         end = time.monotonic() + self._patience
         connection.fetch("PRAGMA busy_timeout = 0")
         try:
-            while not self._has_begun(connection, last=time.monotonic() > end):
+            while not self._got_through(connection, statement, last=time.monotonic() > end):
                 time.sleep(LOOK)
         finally:
             connection.fetch(f"PRAGMA busy_timeout = {self._patience * 1000:.0f}")
 
     @staticmethod
-    def _has_begun(connection: Connection, *, last: bool) -> bool:
+    def _got_through(connection: Connection, statement: str, *, last: bool) -> bool:
         try:
-            connection.fetch("BEGIN IMMEDIATE")
+            connection.fetch(statement)
         except sqlite3.OperationalError as error:
-            # Also while another process mends what a killed one left: that is SQLITE_BUSY_RECOVERY.
             if last or not error.sqlite_errorname.startswith("SQLITE_BUSY"):
                 raise
             return False
@@ -183,7 +187,7 @@ class SqliteDatabase:
     def _connect(self) -> Connection:
         try:
             connection = connect(self.path, patience=self._patience)
-            connection.fetch("PRAGMA journal_mode = WAL")
+            self._get_through(connection, "PRAGMA journal_mode = WAL")
             connection.fetch("PRAGMA synchronous = FULL")
             connection.fetch("PRAGMA foreign_keys = ON")
             connection.fetch("PRAGMA temp_store = MEMORY")

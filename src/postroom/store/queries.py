@@ -1,10 +1,10 @@
 """Reads a store's queries and spells their parameters the way a driver wants them.
 
-Each store has a folder of them, a file for each noun. The files are plain SQL under `-- name: …` headings. A heading may hold several statements; they run in order with the
-same parameters and the last one's rows count. `-- fragment: …` headings name text that queries include as `{…}`;
-those in `shared.sql` are known everywhere, others in their own file.
-Further fragments may be handed in, such as the lists of columns that `fields.py` makes.
-Parameters are written `:name` in both dialects, so that comparing two files shows only how the databases differ.
+Each store has a folder of them, a file for each noun: plain SQL under `-- name: …` headings. A heading may hold several
+statements; they run in order with the same parameters and the last one's rows count. `-- fragment: …` headings name
+text that queries include as `{…}`; those of `shared.sql` are known everywhere, others in their own file. Further
+fragments may be handed in, such as the lists of columns that `fields.py` makes. Parameters are written `:name` in both
+dialects, so that comparing two files shows only how the databases differ.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from postroom.broker.meter import UNMETERED_DISPATCH, DispatchMeter
 from postroom.broker.taking import Taker
 from postroom.broker.topology import Broker
 from postroom.claim.allowance import Allowance
-from postroom.claim.due import Claimer
-from postroom.claim.feed import Workbench, first_of
+from postroom.claim.due import Claimer, DueFeed
+from postroom.claim.feed import Workbench, call_off, first_of
 from postroom.claim.lanes import shares
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
@@ -64,20 +64,33 @@ class BrokerFeed:
         self._bench = bench
         self._outage = outage
         self._meter = meter
-        self._prefetch = prefetch or PREFETCH * bench.transport.connections
-        self._allowance = Allowance(bench.database, bench.transport)
+        self._prefetch = prefetch or PREFETCH * sum(way.route.transport.connections for way in bench.ways.values())
+        self._allowances = {name: Allowance(bench.database, way.route) for name, way in bench.ways.items()}
+        covering = [Claimer(bench, way, own=False) for way in bench.ways.values()]
+        self._covering = [claimer for claimer in covering if claimer.covers_any]
+        """Take the emails of routes in trouble straight from the database: nobody names those in messages."""
         self._turn = 0
         self._pause = FIRST_PAUSE
         self._consumption: Consumption | None = None
-        self._taker = Taker(bench, meter)
+        self._taker = Taker(bench, meter, self._allowances if len(self._allowances) > 1 else {})
 
     def stop(self) -> None:
         self.stopping.set()
-        self._bench.wake_up.woken.set()
-        self._bench.buffer.low.set()
+        self._bench.wake_up.ring()
+        for way in self._bench.ways.values():
+            way.buffer.low.set()
+        for claimer in self._covering:
+            claimer.stop()
 
     async def until_stopped(self) -> None:
         """Serve messages over one session after another."""
+        covering = [asyncio.create_task(each.until_stopped(), name="cover") for each in self._covering]
+        try:
+            await self._serve_sessions()
+        finally:
+            await call_off(covering)
+
+    async def _serve_sessions(self) -> None:
         while not self.stopping.is_set():
             session = await self._connected()
             if session is None:
@@ -112,9 +125,9 @@ class BrokerFeed:
 
     async def _claim_directly(self, *, until: asyncio.Task[Session | None]) -> None:
         logger.warning("emails are claimed from the database until the broker is back", broker=self.link.name)
-        claimer = Claimer(self._bench)
-        until.add_done_callback(lambda _: claimer.stop())
-        await claimer.until_stopped()
+        feed = DueFeed(self._bench)
+        until.add_done_callback(lambda _: feed.stop())
+        await feed.until_stopped()
         if not until.done():  # all is done, and this sender was to stop then
             self.stop()
 
@@ -124,7 +137,7 @@ class BrokerFeed:
         """Claim what messages name. True when all is done; returns when stopped, or when the session is lost."""
         session = consumption.session
         while not self.stopping.is_set() and not session.closed.is_set():
-            if not self._bench.gate.may_send():
+            if not self._bench.may_send():
                 await self._sit_out(consumption)
                 continue
             await consumption.start()
@@ -139,24 +152,30 @@ class BrokerFeed:
 
     async def _until_wanted(self, consumption: Consumption) -> None:
         """Wait for messages, and for room."""
-        buffer = self._bench.buffer
-        buffer.mark = self._prefetch // 8
+        in_hand, mark = self._bench.in_hand(), self._prefetch // 8
+        low = self._mark_low(mark)
         if not consumption.arrived.is_set():
-            awaited, seconds = consumption.arrived, SOON if self._bench.until_idle else 1.0
-        elif len(buffer) > buffer.mark or not self._bench.ready():
-            awaited, seconds = buffer.low, SOON
-        elif len(buffer) and not consumption.came_back and sum(consumption.waiting.values()) < BATCH:
-            awaited, seconds = consumption.session.closed, GATHER
+            waits, seconds = [consumption.arrived.wait()], SOON if self._bench.until_idle else 1.0
+        elif in_hand > mark or not self._bench.ready():
+            waits, seconds = [each.wait() for each in low], SOON
+        elif in_hand and not consumption.came_back and sum(consumption.waiting.values()) < BATCH:
+            waits, seconds = [], GATHER
         else:
             return
-        gone = consumption.session.closed
-        await first_of(awaited.wait(), self.stopping.wait(), gone.wait(), seconds=seconds)
+        await first_of(*waits, self.stopping.wait(), consumption.session.closed.wait(), seconds=seconds)
+
+    def _mark_low(self, mark: int) -> list[asyncio.Event]:
+        """When the buffers are low again, of which no more than so many emails are left."""
+        for way in self._bench.ways.values():
+            way.buffer.mark = mark
+        return [way.buffer.low for way in self._bench.ways.values()]
 
     async def _claim(self, consumption: Consumption) -> None:
         """Claim what messages in hand name, as much as there is room for, every lane its share."""
         bench = self._bench
-        bench.buffer.low.clear()
-        if not consumption.arrived.is_set() or len(bench.buffer) >= self._prefetch or not bench.ready():
+        for way in bench.ways.values():
+            way.buffer.low.clear()
+        if not consumption.arrived.is_set() or bench.in_hand() >= self._prefetch or not bench.ready():
             return
         try:
             await self._claim_one_that_came_back(consumption)
@@ -170,20 +189,34 @@ class BrokerFeed:
 
     async def _claim_one_that_came_back(self, consumption: Consumption) -> None:
         """One for every batch of the others, so that neither waits for the other."""
-        if not consumption.came_back or not await self._allowance.grant(1):
+        if not consumption.came_back or not await self._grant(1):
             return
         claimed = await self._taker.take_with_care(consumption, consumption.take_one_that_came_back())
-        await self._allowance.give_back(1 - claimed)
+        await self._return(1 - claimed)
 
     async def _claim_many(self, consumption: Consumption) -> None:
-        room = min(self._prefetch - len(self._bench.buffer), sum(consumption.waiting.values()))
+        room = min(self._prefetch - self._bench.in_hand(), sum(consumption.waiting.values()))
         if room <= 0:
             return
-        granted = await self._allowance.grant(room)
+        granted = await self._grant(room)
         taken = consumption.take(shares(granted, consumption.waiting, turn=self._turn))
         self._turn += len(taken)
         claimed = await self._taker.take(consumption, taken)
-        await self._allowance.give_back(granted - claimed)
+        await self._return(granted - claimed)
+
+    # ---------------------------------------------------------------- rates
+
+    async def _grant(self, wanted: int) -> int:
+        """How many messages may be claimed now. A message does not tell its route: of several, the taker sees to it."""
+        if len(self._allowances) > 1:
+            return wanted
+        [only] = self._allowances.values()
+        return await only.grant(wanted)
+
+    async def _return(self, unused: int) -> None:
+        if len(self._allowances) == 1:
+            [only] = self._allowances.values()
+            await only.give_back(unused)
 
     # ---------------------------------------------------------------- pauses
 

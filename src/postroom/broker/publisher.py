@@ -16,6 +16,7 @@ from postroom.broker.amqp.wire import Posting
 from postroom.broker.link import Session
 from postroom.broker.message import encode, message_key
 from postroom.broker.meter import DispatchMeter, Fate
+from postroom.broker.open_routes import OpenRoutes
 from postroom.broker.refusals import Refusals
 from postroom.broker.topology import Broker
 from postroom.claim.clock import DatabaseClock
@@ -57,6 +58,7 @@ class Publisher:
         self._lease = lease
         self._ahead = ahead
         self._clock = clock
+        self.routes = OpenRoutes(database)
         self._looked = 0.0
         self._under_way: Counter[str] = Counter()
         """How many messages for each queue are being published: a look at the queues may or may not count them."""
@@ -68,7 +70,7 @@ class Publisher:
         room = await self._room(session)
         if not any(room.values()):
             return []
-        plan = dispatch.reserve(worker=self._worker, lease=self._lease, seats=room)
+        plan = dispatch.reserve(worker=self._worker, lease=self._lease, seats=room, routes=await self.routes.names())
         reserved = await self._database.run(plan, atomic=False)
         reach("reserved")
         if reserved:

@@ -20,6 +20,7 @@ from postroom.broker.announcer import announce
 from postroom.broker.feed import broker_state
 from postroom.broker.link import BrokerAway, Link, Session
 from postroom.broker.meter import UNMETERED_DISPATCH, DispatchMeter
+from postroom.broker.open_routes import LOOK
 from postroom.broker.publisher import Publisher
 from postroom.broker.topology import Broker
 from postroom.claim.clock import DatabaseClock
@@ -83,6 +84,7 @@ class Scheduler:
         self._meter = meter
         self._crew = Crew(database, stop=self.stop)
         self._wake_up = wake_up_for(database)
+        self._woken = self._wake_up.bell()
         self._clock = DatabaseClock()
         self._publisher = Publisher(
             database,
@@ -115,7 +117,7 @@ class Scheduler:
 
     def stop(self) -> None:
         self.stopping.set()
-        self._wake_up.woken.set()
+        self._woken.set()
 
     # ---------------------------------------------------------------- rounds
 
@@ -124,7 +126,7 @@ class Scheduler:
         under_way: set[asyncio.Task[None]] = set()
         try:
             while not self.stopping.is_set() and not session.closed.is_set():
-                self._wake_up.woken.clear()
+                self._woken.clear()
                 try:
                     await self._round(session, under_way)
                 except StoreUnavailable as error:
@@ -164,14 +166,17 @@ class Scheduler:
 
     async def _rest(self, session: Session) -> None:
         """Wait until there may be something to publish."""
-        due = await self._database.run(questions.next_due(), writes=False, atomic=False)
+        routes = await self._publisher.routes.names()
+        due = await self._database.run(questions.next_due(routes), writes=False, atomic=False)
         wait = self.settings.interval.total_seconds()
+        if routes is not None:
+            wait = min(wait, LOOK)  # nobody tells us that a route is open again
         if due is not None:
             ahead = (due - self._clock.now()).total_seconds()
             wait = min(wait, max(ahead, self._least_rest()))
         if self.settings.until_idle and (due is None or due > self._clock.now()):
             self.stop()
-        await first_of(self._wake_up.woken.wait(), self.stopping.wait(), session.closed.wait(), seconds=wait)
+        await first_of(self._woken.wait(), self.stopping.wait(), session.closed.wait(), seconds=wait)
 
     def _least_rest(self) -> float:
         """How long to leave alone what is due and was not to be had: refused, too much, or another scheduler's."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from urllib.parse import urlsplit
 
@@ -10,9 +11,9 @@ from postroom.broker.meter import UNMETERED_DISPATCH, DispatchMeter
 from postroom.broker.scheduler import Scheduler, SchedulerSettings
 from postroom.broker.topology import Broker
 from postroom.claim.meter import UNMETERED, Meter
+from postroom.claim.route import Route
 from postroom.config import Settings
 from postroom.errors import ConfigurationError
-from postroom.send.smtp.pool import SmtpTransport
 from postroom.store.open import AsyncDatabase
 from postroom.work.worker import Worker, WorkerSettings
 
@@ -84,7 +85,7 @@ def scheduler(
 def sender(
     settings: Settings,
     database: AsyncDatabase,
-    transport: SmtpTransport,
+    routes: Iterable[Route],
     working: WorkerSettings,
     *,
     meter: Meter = UNMETERED,
@@ -98,4 +99,4 @@ def sender(
         outage=Outage(settings.broker_outage),
         meter=dispatch_meter,
     )
-    return Worker(database, transport, working, meter=meter, feed=feed)
+    return Worker(database, routes, working, meter=meter, feed=feed)

@@ -18,10 +18,11 @@ has hundreds of messages in hand when it dies, and only one of them killed it: t
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from postroom.broker.consumption import Consumption, Delivery
 from postroom.broker.meter import DispatchMeter
+from postroom.claim.allowance import Allowance
 from postroom.claim.failpoint import reach
 from postroom.claim.feed import Workbench
 from postroom.claim.room import whole_up_to
@@ -35,9 +36,11 @@ from postroom.store.dispatch import Named
 class Taker:
     """Claims what messages name into a worker's buffer, and acknowledges them when their emails are held no longer."""
 
-    def __init__(self, bench: Workbench, meter: DispatchMeter) -> None:
+    def __init__(self, bench: Workbench, meter: DispatchMeter, allowances: Mapping[str, Allowance]) -> None:
+        """`allowances`: of the routes whose rates are to be kept here, because nobody asked before the claim."""
         self._bench = bench
         self._meter = meter
+        self._allowances = allowances
         self._messages: dict[Claim, tuple[Consumption, int]] = {}
         """Which message brought a claim; it is acknowledged when the claim is held no longer."""
         bench.holdings.gone = self._acknowledge
@@ -52,13 +55,13 @@ class Taker:
             reach("received", delivery.named.id)
             messages.setdefault(delivery.named, delivery)
         try:
-            whole = whole_up_to(len(bench.buffer) + len(messages))
+            whole = whole_up_to(bench.in_hand() + len(messages))
             plan = dispatch.claim_queued(messages, worker=bench.worker, lease=bench.lease, whole=whole)
             emails = await bench.database.run(plan, atomic=False)
         except StoreUnavailable:
             consumption.put_back(taken)
             raise
-        self._hold(consumption, emails, messages, asked=asked)
+        await self._hold(consumption, emails, messages, asked=asked)
         brought = {messages[_named(email)].tag for email in emails}
         self._drop_stale(consumption, [delivery for delivery in taken if delivery.tag not in brought])
         return len(emails)
@@ -73,27 +76,41 @@ class Taker:
         except StoreUnavailable:
             consumption.put_back([delivery])  # what is owned and could not be read is due when its lease ends
             raise
-        self._hold(consumption, emails, {named: delivery}, asked=asked)
+        await self._hold(consumption, emails, {named: delivery}, asked=asked)
         if not emails:
             self._drop_stale(consumption, [delivery])
         return len(emails)
 
     async def _read(self, claim: Claim) -> list[Claimed]:
         reach("received", claim.id)
-        plan = dispatch.read_owned(claim, whole=whole_up_to(len(self._bench.buffer) + 1))
+        plan = dispatch.read_owned(claim, whole=whole_up_to(self._bench.in_hand() + 1))
         return await self._bench.database.run(plan, writes=False)
 
-    def _hold(
+    async def _hold(
         self, consumption: Consumption, emails: list[Claimed], messages: dict[Named, Delivery], *, asked: float
     ) -> None:
         bench = self._bench
         bench.meter.claimed(emails, time.monotonic() - asked)
         for email in emails:
             self._messages[email.claim] = consumption, messages[_named(email)].tag
-        if emails:
-            reach("claimed")
-            bench.holdings.add(emails, asked=asked)
-            bench.buffer.add(emails)
+        if not emails:
+            return
+        reach("claimed")
+        bench.take(emails, asked=asked)
+        for name in {email.route for email in emails}:
+            await self._hold_up(name, sum(email.route == name for email in emails))
+
+    async def _hold_up(self, name: str, came: int) -> None:
+        """Give back what may not leave now: a route that is shut, and what is over its rate, a little later each."""
+        way, allowance = self._bench.ways.get(name), self._allowances.get(name)
+        if way is None:
+            return
+        if not way.gate.may_send():
+            await self._bench.holdings.give_back([email.claim for email in way.buffer.empty()])
+        elif allowance is not None and (over := came - await allowance.grant_at_once(came)) > 0:
+            for place, email in enumerate(way.buffer.take_back(over), start=1):
+                seconds, reason = allowance.seconds_until(place), f"the rate of {way.route.rate} is used up"
+                await self._bench.holdings.put_off([email.claim], seconds=seconds, reason=reason)
 
     def _drop_stale(self, consumption: Consumption, stale: Sequence[Delivery]) -> None:
         """A copy, a latecomer, somebody else's email, or none at all: nothing to send."""

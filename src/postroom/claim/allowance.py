@@ -1,11 +1,11 @@
-"""How many emails a worker may claim now, in step with every other worker over the same transport."""
+"""How many emails a worker may claim now, in step with every other worker over the same route."""
 
 from __future__ import annotations
 
 import asyncio
 
-from postroom.claim.rate import Rate, Reservation, parse_rate, reserve
-from postroom.send.smtp.pool import SmtpTransport
+from postroom.claim.rate import Rate, Reservation, reserve
+from postroom.claim.route import Route
 from postroom.store.contract import instant, microseconds
 from postroom.store.open import AsyncDatabase
 from postroom.store.plan import Plan, ask
@@ -15,12 +15,12 @@ LONGEST_WAIT = 1.0
 
 
 class Allowance:
-    """The transport's `rate`; without one, as many as are wanted."""
+    """The rate of a route; without one, as many as are wanted."""
 
-    def __init__(self, database: AsyncDatabase, transport: SmtpTransport) -> None:
+    def __init__(self, database: AsyncDatabase, route: Route) -> None:
         self._database = database
-        self._name = transport.name
-        self._rate = parse_rate(transport.server.rate) if transport.server.rate else None
+        self._name = route.name
+        self._rate = route.rate
 
     async def grant(self, wanted: int) -> int:
         """How many may be claimed; when there are none, after waiting a little for the next."""
@@ -30,6 +30,16 @@ class Allowance:
         if not granted.granted:
             await asyncio.sleep(min(granted.wait / 1_000_000, LONGEST_WAIT))
         return granted.granted
+
+    async def grant_at_once(self, wanted: int) -> int:
+        """The same without waiting."""
+        if self._rate is None or not wanted:
+            return wanted
+        return (await self._database.run(reserve_rate(self._name, wanted, self._rate))).granted
+
+    def seconds_until(self, place: int) -> float:
+        """How long it takes at this rate until so many have left."""
+        return place * self._rate.interval / 1_000_000 if self._rate is not None else 0.0
 
     async def give_back(self, unused: int) -> None:
         """Nobody had an email for these."""

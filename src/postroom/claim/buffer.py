@@ -20,11 +20,13 @@ class Buffer:
     and lets the small ones pass; no later large one gets in before it, unless it is more urgent.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, room: Room | None = None) -> None:
+        """`room`, where several buffers share one."""
         self._waiting: tuple[deque[Claimed], ...] = tuple(deque() for _ in Priority)
         self._aside: tuple[deque[Claimed], ...] = tuple(deque() for _ in Priority)
         self._lanes = tuple(zip(self._waiting, self._aside, strict=True))
-        self._room = Room()
+        self._room = room or Room()
+        self._room.freed.append(lambda: self.add(()))
         self._idle: list[asyncio.Future[Claimed | None]] = []
         self._closed = False
         self._count = 0
@@ -90,20 +92,16 @@ class Buffer:
 
     def done(self, email: Claimed) -> None:
         """An email that was taken is in no line's hands any more: if it had room, another may have it."""
-        if email.unloaded and self._room.leave(email.claim):
-            self.add(())
+        if email.unloaded:
+            self._room.leave(email.claim)
 
     def postpone(self, email: Claimed, seconds: float) -> None:
         """Put a large email back whose content cannot be had for now; none is handed out for so long."""
         self._aside[email.priority].appendleft(email)
-        self._room.leave(email.claim)
         if self._room.open:
             self._room.open = False
-            asyncio.get_running_loop().call_later(seconds, self._reopen)
-
-    def _reopen(self) -> None:
-        self._room.open = True
-        self.add(())
+            asyncio.get_running_loop().call_later(seconds, self._room.reopen)
+        self._room.leave(email.claim)
 
     async def next(self) -> Claimed | None:
         """The next email, waiting for it; None when the buffer is closed."""
@@ -127,6 +125,15 @@ class Buffer:
         for email in aside:
             self._aside[email.priority].remove(email)
         return found + aside
+
+    def take_back(self, count: int) -> list[Claimed]:
+        """Take so many out that would have been the last to leave."""
+        found: list[Claimed] = []
+        for lane in reversed(self._waiting):
+            while lane and len(found) < count:
+                found.append(lane.pop())
+        self._count -= len(found)
+        return found[::-1]
 
     def empty(self) -> list[Claimed]:
         """Take everything out."""

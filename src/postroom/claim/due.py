@@ -1,4 +1,8 @@
-"""Keeps the buffer filled: with what the lines can use soon, within the transport's rate, urgent things first."""
+"""Brings a worker what is due: a claimer for each route, so that no route's trouble holds up another's mail.
+
+A claimer keeps its route's buffer filled with what the lines can use soon, within the route's rate, urgent things
+first. While a route is in trouble, the claimer of its fallback takes its due emails too.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ from datetime import datetime
 
 from postroom.claim.allowance import Allowance
 from postroom.claim.failpoint import reach
-from postroom.claim.feed import Workbench, first_of
+from postroom.claim.feed import WayOut, Workbench, call_off, first_of
 from postroom.claim.lanes import Shares, shares
 from postroom.claim.room import whole_up_to
 from postroom.errors import StoreUnavailable
@@ -27,24 +31,104 @@ AT_ONCE = 0.005
 SOON = 0.05
 """Seconds between looks whether all is done, for a worker that is to stop then, or whether a lane is open again."""
 SHUT = 1.0
-"""Seconds between looks while the transport may not be used."""
+"""Seconds between looks while the route may not be used."""
 FIRST_PAUSE, LAST_PAUSE = 0.05, 1.0
 
 
-class Claimer:
-    """Claims emails into a buffer until stopped, or until there is nothing left to do."""
+class DueFeed:
+    """A claimer for each route that the worker serves."""
 
     def __init__(self, bench: Workbench) -> None:
         self.stopping = asyncio.Event()
         self._bench = bench
+        self._claimers = [Claimer(bench, way) for way in bench.ways.values()]
+
+    async def until_stopped(self) -> None:
+        """Claim until stopped, or until there is nothing left to do."""
+        tasks = [asyncio.create_task(each.until_stopped(), name="claim") for each in self._claimers]
+        if self._bench.until_idle:
+            tasks.append(asyncio.create_task(self._until_idle(), name="until idle"))
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()  # a bug of ours, if anything
+            self.stop()
+            await asyncio.gather(*tasks)
+        finally:
+            await call_off(tasks)
+
+    def stop(self) -> None:
+        self.stopping.set()
+        for claimer in self._claimers:
+            claimer.stop()
+
+    def state(self) -> None:
+        """Emails come from the database."""
+
+    async def close(self) -> None:
+        """It holds nothing of its own."""
+
+    # ---------------------------------------------------------------- until idle
+
+    async def _until_idle(self) -> None:
+        """Return when nothing is in hand and nothing is due that this worker could send."""
+        pause = FIRST_PAUSE
+        while not self.stopping.is_set():
+            try:
+                if await self._all_done():
+                    return
+                pause = FIRST_PAUSE
+            except StoreUnavailable:
+                pause = min(pause * 2, LAST_PAUSE)
+            await first_of(self.stopping.wait(), seconds=pause)
+
+    async def _all_done(self) -> bool:
+        """What is claimed or settled while the database is asked may make the answer a wrong one: then ask again."""
+        before = self._progress()
+        if not self._idle() or any(claimer.has_yet_to_cover() for claimer in self._claimers):
+            return False
+        open_routes = [way.route.name for way in self._bench.ways.values() if way.gate.may_send()]
+        due = await _next_due(self._bench, open_routes)
+        if not self._idle() or self._progress() != before or (due is not None and due <= self._bench.clock.now()):
+            return False
+        self._tell_of_closed()
+        return True
+
+    def _idle(self) -> bool:
+        return self._bench.idle() and not any(claimer.claiming for claimer in self._claimers)
+
+    def _progress(self) -> int:
+        return sum(claimer.claims for claimer in self._claimers)
+
+    def _tell_of_closed(self) -> None:
+        for way in self._bench.ways.values():
+            if not way.gate.may_send():
+                logger.warning("stopping although emails may wait", route=way.route.name, reason=way.gate.reason)
+
+
+class Claimer:
+    """Claims the emails of one route into its buffer until stopped."""
+
+    def __init__(self, bench: Workbench, way: WayOut, *, own: bool = True) -> None:
+        """Without `own`, only those of other routes that fall back on it: its own come by another way."""
+        self.own = own
+        self.stopping = asyncio.Event()
+        self.claiming = False
+        """The database is being asked for emails."""
+        self.claims = 0
+        """How often it gave some."""
+        self._bench = bench
+        self._way = way
         self._database = bench.database
-        self._buffer = bench.buffer
-        self._holdings = bench.holdings
-        self._gate = bench.gate
-        self._wake_up = bench.wake_up
-        self._allowance = Allowance(bench.database, bench.transport)
+        self._buffer = way.buffer
+        self._woken = bench.wake_up.bell(way.route.name)
+        self._covers = [each for each in bench.ways.values() if each.route.fallback == way.route.name]
+        """Routes whose emails leave here while they are in trouble …"""
+        self._exhausted: set[str] = set()
+        """… and those of them that had none which may."""
+        self._allowance = Allowance(bench.database, way.route)
         self._turn = 0
-        self._least = min(bench.most, 2 * bench.transport.connections)
+        self._least = min(bench.most, 2 * way.route.transport.connections)
         self._target = self._least
         self._paced = time.monotonic(), 0
         """When the pace was last taken, and how many emails had left the buffer by then."""
@@ -57,8 +141,8 @@ class Claimer:
                 await self._until_wanted()
                 claimed = await self._claim()
                 pause = FIRST_PAUSE
-                if not claimed and await self._rest():
-                    return
+                if not claimed:
+                    await self._rest()
             except StoreUnavailable as error:
                 logger.warning("claiming waits for the database", error=str(error))
                 await self._database.refresh()
@@ -67,14 +151,19 @@ class Claimer:
 
     def stop(self) -> None:
         self.stopping.set()
-        self._wake_up.woken.set()
+        self._woken.set()
         self._buffer.low.set()
 
-    def state(self) -> None:
-        """Emails come from the database."""
+    @property
+    def covers_any(self) -> bool:
+        """Some route falls back on this one."""
+        return bool(self._covers)
 
-    async def close(self) -> None:
-        """It holds nothing of its own."""
+    def has_yet_to_cover(self) -> bool:
+        """A route is in trouble, and its emails that may leave here have not all been taken."""
+        in_trouble = {way.route.name for way in self._in_trouble()}
+        self._exhausted &= in_trouble
+        return self._way.gate.may_send() and in_trouble != self._exhausted
 
     def _keep_pace(self) -> None:
         """Aim for what the lines use up in a moment: a fast server gets large batches, a slow one holds few leases."""
@@ -91,13 +180,13 @@ class Claimer:
         self._buffer.mark = self._target // 2
         if len(self._buffer) > self._buffer.mark:
             await asyncio.sleep(LOOK_AGAIN)
-            await first_of(self._buffer.low.wait(), self._wake_up.woken.wait(), self.stopping.wait(), seconds=1.0)
+            await first_of(self._buffer.low.wait(), self._woken.wait(), self.stopping.wait(), seconds=1.0)
 
     async def _claim(self) -> int:
         """Fill the buffer; how many emails were claimed."""
-        self._wake_up.woken.clear()
+        self._woken.clear()
         self._buffer.low.clear()
-        if not self._gate.may_send() or not self._bench.ready():
+        if not self._way.gate.may_send() or not self._bench.ready() or not (self.own or self._in_trouble()):
             return 0
         wanted = self._wanted()
         seats = sum(wanted.values())
@@ -107,7 +196,7 @@ class Claimer:
         if granted < seats:
             wanted = shares(granted, wanted, turn=self._turn)
         self._turn += granted
-        claimed = await self._take(wanted)
+        claimed = await self._take_from_all(wanted)
         await self._allowance.give_back(granted - claimed)
         return claimed
 
@@ -115,15 +204,35 @@ class Claimer:
         room = self._target - len(self._buffer)
         if len(self._buffer) > self._buffer.mark:
             # Well filled, it still takes what is urgent, within limits: that goes to the front.
-            return {Priority.URGENT: max(self._bench.transport.connections + min(room, 0), 0)}
+            return {Priority.URGENT: max(self._way.route.transport.connections + min(room, 0), 0)}
         return shares(room, dict.fromkeys(Priority, room) | dict.fromkeys(self._closed(), 0), turn=self._turn)
 
     def _closed(self) -> list[Priority]:
         """Lanes with enough large emails waiting for room: more would only be kept from other workers."""
         return [lane for lane in Priority if self._buffer.aside(lane) >= self._least]
 
-    async def _take(self, wanted: Shares) -> int:
-        asked = time.monotonic()
+    def _in_trouble(self) -> list[WayOut]:
+        """The routes that are covered just now."""
+        return [way for way in self._covers if way.gate.in_trouble]
+
+    async def _take_from_all(self, wanted: Shares) -> int:
+        """Take this route's own emails, then, as far as there is room left, those of routes in trouble."""
+        self.claiming = True
+        try:
+            claimed = await self._take(wanted) if self.own else 0
+            for way in self._in_trouble():
+                left = shares(sum(wanted.values()) - claimed, wanted, turn=self._turn)
+                if not sum(left.values()):
+                    break
+                taken = await self._take(left, instead_of=way)
+                (self._exhausted.discard if taken else self._exhausted.add)(way.route.name)
+                claimed += taken
+            return claimed
+        finally:
+            self.claiming = False
+
+    async def _take(self, wanted: Shares, *, instead_of: WayOut | None = None) -> int:
+        asked, here = time.monotonic(), self._way.route.name
         plan = claims.claim(
             worker=self._bench.worker,
             lease=self._bench.lease,
@@ -131,27 +240,30 @@ class Claimer:
             normal=wanted.get(Priority.NORMAL, 0),
             bulk=wanted.get(Priority.BULK, 0),
             closed=self._closed(),
-            whole=whole_up_to(self._target),
+            whole=whole_up_to(self._target * len(self._bench.ways)),
+            route=here if instead_of is None else instead_of.route.name,
+            onto=None if instead_of is None else here,
+            reason="" if instead_of is None else instead_of.gate.reason,
         )
-        emails = await self._database.run(plan, atomic=False)
+        emails = await self._database.run(plan, atomic=instead_of is not None)
         self._bench.meter.claimed(emails, time.monotonic() - asked)
         if not emails:
             return 0
         reach("claimed")
-        self._holdings.add(emails, asked=asked)
+        self.claims += 1
+        self._bench.holdings.add(emails, asked=asked)
         self._buffer.add(emails)
+        if instead_of is not None:
+            logger.warning("emails leave by the fallback", emails=len(emails), route=instead_of.route.name, by=here)
         return len(emails)
 
-    async def _rest(self) -> bool:
-        """Wait until there may be something to claim. True when the work is done and the worker may stop."""
+    async def _rest(self) -> None:
+        """Wait until there may be something to claim."""
         if len(self._buffer) > self._buffer.mark:
-            return False
-        idle = self._bench.idle()  # before the question: what was in hand then may be due by the time of the answer
-        due = await self._database.run(questions.next_due(), writes=False, atomic=False)
-        if self._bench.until_idle and idle and not self._something_due(due):
-            return True
-        await first_of(self._wake_up.woken.wait(), self.stopping.wait(), seconds=self._pause_until(due))
-        return False
+            return
+        ways = ([self._way] if self.own else []) + self._in_trouble()
+        due = await _next_due(self._bench, [way.route.name for way in ways]) if ways else None
+        await first_of(self._woken.wait(), self.stopping.wait(), seconds=self._pause_until(due))
 
     def _pause_until(self, due: datetime | None) -> float:
         wait = self._bench.poll.total_seconds()
@@ -159,16 +271,10 @@ class Claimer:
             wait = min(wait, max((due - self._bench.clock.now()).total_seconds(), AT_ONCE))
         if self._closed():
             wait = max(wait, SOON)  # what is due may be in one of them, and enough of that is here
-        if self._bench.until_idle:
-            wait = min(wait, SOON)  # what is under way may be all there is
-        if self._gate.may_send():
+        if self._way.gate.may_send():
             return wait
         return SHUT if wait <= AT_ONCE else min(wait, SHUT)
 
-    def _something_due(self, due: datetime | None) -> bool:
-        """Whether there is anything this worker could do now; with the way out shut, there is not."""
-        if not self._gate.may_send():
-            reason = self._gate.reason
-            logger.warning("stopping although emails wait", transport=self._bench.transport.name, reason=reason)
-            return False
-        return due is not None and due <= self._bench.clock.now()
+
+async def _next_due(bench: Workbench, routes: list[str]) -> datetime | None:
+    return await bench.database.run(questions.next_due(routes), writes=False, atomic=False)

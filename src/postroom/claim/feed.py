@@ -7,7 +7,7 @@ of `postroom sender` asks it for what messages in a broker name. Both claim unde
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol
@@ -16,8 +16,9 @@ from postroom.claim.buffer import Buffer
 from postroom.claim.clock import DatabaseClock
 from postroom.claim.leases import Holdings
 from postroom.claim.meter import Meter
+from postroom.claim.route import Route
 from postroom.claim.wakeup import WakeUp
-from postroom.send.smtp.pool import SmtpTransport
+from postroom.store.contract import Claimed
 from postroom.store.open import AsyncDatabase
 
 CALL_AGAIN = 1.0
@@ -33,13 +34,28 @@ class Gate(Protocol):
     def reason(self) -> str:
         """Why not, in words for people; without addresses."""
 
+    @property
+    def in_trouble(self) -> bool:
+        """They may not, and nobody wanted that: another route may take them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayOut:
+    """One route as its feed sees it."""
+
+    route: Route
+    buffer: Buffer
+    """What is in hand for it, and not begun."""
+    gate: Gate
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workbench:
     """What a worker shares with its feed."""
 
     database: AsyncDatabase
-    transport: SmtpTransport
+    ways: Mapping[str, WayOut]
+    """The routes that the worker serves, by name."""
     worker: str
     lease: timedelta
     most: int
@@ -52,12 +68,32 @@ class Workbench:
     """… and it has nothing in hand."""
     ready: Callable[[], bool]
     """Whether the rest of the worker can take more on."""
-    buffer: Buffer
     holdings: Holdings
     clock: DatabaseClock
-    gate: Gate
     wake_up: WakeUp
     meter: Meter
+    unknown: Callable[[list[Claimed]], None]
+    """Told of emails that were claimed for a route which is not served here."""
+
+    def take(self, emails: list[Claimed], *, asked: float) -> None:
+        """These were claimed, the claim being asked for at `asked` on the monotonic clock: have them sent."""
+        self.holdings.add(emails, asked=asked)
+        by_route: dict[str, list[Claimed]] = {}
+        for email in emails:
+            by_route.setdefault(email.route, []).append(email)
+        for name, some in by_route.items():
+            if (way := self.ways.get(name)) is not None:
+                way.buffer.add(some)
+            else:
+                self.unknown(some)
+
+    def in_hand(self) -> int:
+        """Emails that were claimed and have not begun."""
+        return sum(len(way.buffer) for way in self.ways.values())
+
+    def may_send(self) -> bool:
+        """Whether anything may leave at all."""
+        return any(way.gate.may_send() for way in self.ways.values())
 
 
 class Feed(Protocol):

@@ -113,6 +113,19 @@ class Holdings:
         for claim in claimed:
             self.let_go(claim)
 
+    async def put_off(self, mine: Iterable[Claim], *, seconds: float, reason: str) -> None:
+        """The same, but not before so many seconds have passed. No attempt is counted."""
+        claimed = list(mine)
+        if not claimed:
+            return
+        until = self._clock.now() + timedelta(seconds=seconds)
+        try:
+            await self._database.run(claims.defer(claimed, until=until, reason=reason))
+        except StoreUnavailable as error:
+            logger.warning("leases will run out instead of being put off", emails=len(claimed), error=str(error))
+        for claim in claimed:
+            self.let_go(claim)
+
 
 def _nobody_asks(claim: Claim) -> None:
     """Most workers' feeds do not care."""

@@ -8,6 +8,8 @@ one is made ready at a time, so room for two of the usual largest size keeps a w
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from postroom.store.claims import WHOLE
 from postroom.store.contract import Claim, Claimed
 
@@ -29,6 +31,8 @@ class Room:
         self.octets = octets
         self.open = True
         """Closed, it lets nobody in."""
+        self.freed: list[Callable[[], None]] = []
+        """Called when there may be room again."""
         self._inside: dict[Claim, int] = {}
 
     def enter(self, email: Claimed) -> bool:
@@ -38,6 +42,16 @@ class Room:
         self._inside[email.claim] = email.unloaded
         return True
 
-    def leave(self, claim: Claim) -> bool:
-        """Give the room back that an email had; whether it had any."""
-        return self._inside.pop(claim, None) is not None
+    def leave(self, claim: Claim) -> None:
+        """Give the room back that an email had, if it had any."""
+        if self._inside.pop(claim, None) is not None:
+            self._tell()
+
+    def reopen(self) -> None:
+        """Let emails in again."""
+        self.open = True
+        self._tell()
+
+    def _tell(self) -> None:
+        for freed in self.freed:
+            freed()

@@ -1,8 +1,8 @@
 """How an idle worker hears that there is something to do, before its patience runs out.
 
-On PostgreSQL a commit that enqueues says NOTIFY, and a connection that LISTENs hears it. Where that connection cannot
-be had, or would hear nothing (PgBouncer in transaction mode), polling does the work, only later. On SQLite a worker
-looks at the file's change counter, which costs a few microseconds and no lock.
+On PostgreSQL a commit that enqueues says NOTIFY with the route, and a connection that LISTENs hears it. Where that
+connection cannot be had, or would hear nothing (PgBouncer in transaction mode), polling does the work, only later. On
+SQLite a worker looks at the file's change counter, which costs a few microseconds and no lock.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from contextlib import suppress
-from typing import Protocol
 
 from postroom.logs import logger
 from postroom.store.open import AsyncDatabase
@@ -25,12 +24,28 @@ FIRST_LOOK, LAST_LOOK = 0.002, 0.020
 """Seconds between looks at an SQLite file: soon after work, a little later when it has been quiet."""
 
 
-class WakeUp(Protocol):
-    """Sets `woken` whenever there may be new work. May be spurious, may be late; polling covers the rest."""
+class WakeUp:
+    """Rings bells whenever there may be new work. May be spurious, may be late; polling covers the rest."""
 
-    woken: asyncio.Event
+    def __init__(self) -> None:
+        self._bells: dict[str, list[asyncio.Event]] = {}
 
-    async def run(self) -> None: ...
+    def bell(self, route: str = "") -> asyncio.Event:
+        """A bell of one's own, set when there may be something for this route; without a name, for any."""
+        bell = asyncio.Event()
+        self._bells.setdefault(route, []).append(bell)
+        return bell
+
+    def ring(self, route: str = "") -> None:
+        """There may be something for this route; without a name, or with one that nobody here goes by, for any."""
+        names = (route, "") if route in self._bells else tuple(self._bells)
+        for name in names:
+            for bell in self._bells.get(name, ()):
+                bell.set()
+
+    async def run(self) -> None:
+        """Listen until cancelled."""
+        await asyncio.Event().wait()
 
 
 def wake_up_for(database: AsyncDatabase) -> WakeUp:
@@ -44,21 +59,15 @@ def wake_up_for(database: AsyncDatabase) -> WakeUp:
             return Listen(database)
 
 
-class Deaf:
+class Deaf(WakeUp):
     """Hears nothing: behind a pooler a session that listens is somebody else's a moment later."""
 
-    def __init__(self) -> None:
-        self.woken = asyncio.Event()
 
-    async def run(self) -> None:
-        await asyncio.Event().wait()
-
-
-class Listen:
+class Listen(WakeUp):
     """LISTEN on a connection of its own."""
 
     def __init__(self, database: AsyncPostgresDatabase) -> None:
-        self.woken = asyncio.Event()
+        super().__init__()
         self._database = database
 
     async def run(self) -> None:
@@ -69,7 +78,7 @@ class Listen:
             with suppress(psycopg.Error, OSError):
                 await self._listen()
             logger.debug("listening again", channel="postroom")
-            self.woken.set()
+            self.ring()
             await asyncio.sleep(LISTEN_AGAIN)
 
     async def _listen(self) -> None:
@@ -78,16 +87,16 @@ class Listen:
         connection = await psycopg.AsyncConnection.connect(self._database.url, autocommit=True)
         async with connection:
             await connection.execute("LISTEN postroom")
-            self.woken.set()  # something may have come in before we listened
-            async for _ in connection.notifies():
-                self.woken.set()
+            self.ring()  # something may have come in before we listened
+            async for notice in connection.notifies():
+                self.ring(notice.payload)
 
 
-class FileWatch:
+class FileWatch(WakeUp):
     """Looks at `PRAGMA data_version`, which changes when another connection has committed."""
 
     def __init__(self, database: AsyncSqliteDatabase) -> None:
-        self.woken = asyncio.Event()
+        super().__init__()
         self._path = database.path
 
     async def run(self) -> None:
@@ -101,7 +110,7 @@ class FileWatch:
                 changed, seen = version != seen, version
                 pause = FIRST_LOOK if changed else min(pause * 1.2, LAST_LOOK)
                 if changed:
-                    self.woken.set()
+                    self.ring()
         finally:
             connection.close()
 

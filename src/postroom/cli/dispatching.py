@@ -19,12 +19,13 @@ from postroom.cli.working import (
     check_database,
     measured,
     run_service,
+    with_smtp,
 )
 from postroom.config import Settings
 from postroom.errors import ConfigurationError
-from postroom.send.smtp.pool import SmtpTransport
+from postroom.work.routes import routes_of
 from postroom.work.supervise import supervise
-from postroom.work.thread import way_out, worker_settings
+from postroom.work.thread import worker_settings
 
 BrokerUrl = Annotated[
     str | None, typer.Option("--broker", help="The broker: amqp://…, amqps://…; else POSTROOM_BROKER.", metavar="URL")
@@ -64,8 +65,8 @@ def sender(
 ) -> None:
     """Send what messages from RabbitMQ name until stopped. SIGTERM lets what is under way finish."""
     settings = _settings(target, broker)
-    keep_secret(smtp)
-    transport_url = smtp or way_out(settings)
+    settings = with_smtp(settings, smtp)
+    routes_of(settings)
     from postroom.broker import services
 
     services.broker_of(settings)
@@ -80,7 +81,7 @@ def sender(
             lambda database: services.sender(
                 settings,
                 database,
-                SmtpTransport(transport_url),
+                routes_of(settings),
                 working,
                 meter=meter.worker,
                 dispatch_meter=meter.dispatch,

@@ -74,7 +74,7 @@ class Overview:
 def transport_states() -> Plan[tuple[TransportState, ...]]:
     """Every way out that workers have used."""
     rows = yield ask("transports")
-    return tuple(TransportState(name=row[0], state=row[1], reason=row[2]) for row in rows)
+    return tuple(TransportState(name=row[0], state=row[2], reason=row[3]) for row in rows)
 
 
 def _alive() -> Plan[list[tuple[WorkerSeen, bool]]]:

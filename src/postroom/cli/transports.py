@@ -15,7 +15,7 @@ from postroom.cli.screen import print_json, standard_error, standard_output
 from postroom.cli.tables import bare_table
 from postroom.cli.target import Target
 from postroom.operate.ways_out import pause_transport, resume_transport
-from postroom.work.transports import known_transports
+from postroom.work.standing import known_routes
 
 Transport = Annotated[str, typer.Argument(help="As `transport list` spells it.", metavar="NAME")]
 
@@ -23,7 +23,7 @@ Transport = Annotated[str, typer.Argument(help="As `transport list` spells it.",
 def list_transports(target: Target, json: Json = False) -> None:
     """Every way out that workers have used, and how it is doing."""
     with target.outbox() as outbox:
-        known = outbox.database.run(known_transports(), writes=False)
+        known = outbox.database.run(known_routes(), writes=False)
     if json:
         records = [
             {

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, Protocol
 
 import typer
+from pydantic import SecretStr
 
 from postroom.broker.meter import UNMETERED_DISPATCH, DispatchMeter
 from postroom.claim.meter import UNMETERED, Meter
@@ -18,10 +19,10 @@ from postroom.cli.screen import standard_error
 from postroom.cli.secrets import keep_secret
 from postroom.cli.target import LogLevel, Target, reach
 from postroom.config import Settings
-from postroom.send.smtp.pool import SmtpTransport
 from postroom.store.open import AsyncDatabase, open_async_database, open_database
+from postroom.work.routes import routes_of
 from postroom.work.supervise import supervise
-from postroom.work.thread import way_out, worker_settings
+from postroom.work.thread import worker_settings
 from postroom.work.worker import Worker
 
 COLLECT_AFTER = 50_000
@@ -63,8 +64,8 @@ def worker(
     if not settings.worker_enabled:
         standard_error().print("EMAIL_WORKER_ENABLED is false: this process sends nothing.")
         return
-    keep_secret(smtp)
-    transport_url = smtp or way_out(settings)
+    settings = with_smtp(settings, smtp)
+    routes_of(settings)
     check_database(settings)
     if processes > 1:
         raise typer.Exit(supervise(processes, metrics_port=metrics_port))
@@ -73,8 +74,16 @@ def worker(
         meter = measured(stack, metrics_host, metrics_port)
         run_service(
             settings,
-            lambda database: Worker(database, SmtpTransport(transport_url), working, meter=meter.worker),
+            lambda database: Worker(database, routes_of(settings), working, meter=meter.worker),
         )
+
+
+def with_smtp(settings: Settings, url: str | None) -> Settings:
+    """The settings with another mail server for the route `default`, if one is given."""
+    if url is None:
+        return settings
+    keep_secret(url)
+    return settings.model_copy(update={"smtp": SecretStr(url)})
 
 
 @dataclass(frozen=True, slots=True)

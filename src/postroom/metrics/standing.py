@@ -19,7 +19,7 @@ from postroom.store.overview import clock
 from postroom.store.plan import Plan, ask
 from postroom.store.questions import counts, due, oldest_due
 from postroom.vocabulary import Status
-from postroom.work.transports import KnownTransport, known_transports
+from postroom.work.standing import KnownRoute, known_routes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +38,7 @@ class Standing:
     """Since when the oldest due email waits."""
     workers: tuple[WorkerSeen, ...]
     """The one heard of last comes first; schedulers and senders are among them."""
-    transports: tuple[KnownTransport, ...]
+    transports: tuple[KnownRoute, ...]
 
     @property
     def oldest_due_seconds(self) -> float:
@@ -83,7 +83,7 @@ def standing() -> Plan[Standing]:
     waiting = yield from due()
     oldest = yield from oldest_due()
     seen = yield from workers()
-    ways_out = yield from known_transports()
+    ways_out = yield from known_routes()
     return Standing(
         at=now,
         counts={status.value: numbers[status] for status in Status},

@@ -1,53 +1,67 @@
-"""Whether an inline send may leave now; and its row, written in the same transaction.
+"""Whether an inline send may leave now, and by which route; and its row, written in the same transaction.
 
-An application obeys what workers and people know of the transport: while it is paused, open or throttled, or its rate
-is used up, an email is taken in for later at once, without a time-out. The question and the row are one transaction,
-so that the lease counts from there.
+An application obeys what workers and people know of a route: while it is paused, open or throttled, or its rate is used
+up, an email is taken in for later at once, without a time-out. While a route is in trouble, its fallback takes the
+email. The question and the row are one transaction, so that the lease counts from there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from postroom.claim.allowance import reserve_rate, return_rate
-from postroom.claim.rate import Rate
+from postroom.claim.route import Route
 from postroom.store.contract import Receipt
 from postroom.store.enqueue import enqueue
 from postroom.store.order import Order
 from postroom.store.plan import Plan
 from postroom.work.breaker import Breaker
-from postroom.work.transports import standing_of
+from postroom.work.standing import Standing, standing_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
     """What became of an order that wants to leave at once."""
 
-    now: datetime
-    """By the database's clock."""
-    breaker: Breaker
+    order: Order
+    """As it is taken in: the fallback of its route may have it."""
+    standing: Standing
+    """How the routes stand."""
     obstacle: str | None
     """Why it has to wait; None when it may leave."""
     receipt: Receipt | None
     """Of its row; None where it may leave and wants no row."""
 
 
-def admit(order: Order, *, transport: str, rate: Rate | None, store: bool) -> Plan[Admission]:
+def admit(order: Order, *, routes: Mapping[str, Route], store: bool) -> Plan[Admission]:
     """Let an order leave, stored under its lease if `store`; or take it in for a worker, due now."""
-    standing = yield from standing_of(transport)
-    obstacle = _closed(standing.breaker, standing.now)
-    if obstacle is None and rate is not None and not (yield from reserve_rate(transport, 1, rate)).granted:
+    standing = yield from standing_of({name: route.server for name, route in routes.items()})
+    wished, order = order.route, replace(order, route=_way_out(order.route, routes, standing))
+    rate, obstacle = routes[order.route].rate, _closed(standing.breakers[order.route], standing.now)
+    if obstacle is None and rate is not None and not (yield from reserve_rate(order.route, 1, rate)).granted:
         obstacle = f"the rate of {rate} is used up just now"
     receipt = None
     if store or obstacle is not None:
         [receipt] = yield from enqueue([order if obstacle is None else replace(order, lease=None)])
-    if rate is not None and obstacle is None and receipt is not None and receipt.duplicate:
-        yield from return_rate(transport, 1, rate)
-    return Admission(now=standing.now, breaker=standing.breaker, obstacle=obstacle, receipt=receipt)
+    if receipt is not None and receipt.duplicate:
+        if rate is not None and obstacle is None:
+            yield from return_rate(order.route, 1, rate)
+    elif receipt is not None and wished != order.route:
+        yield from note_reroute([order.id], wished, order.route, reason=standing.breakers[wished].reason)
+    return Admission(order=order, standing=standing, obstacle=obstacle, receipt=receipt)
+
+
+def _way_out(route: str, routes: Mapping[str, Route], standing: Standing) -> str:
+    """The route itself; or its fallback, while it is in trouble and that is not."""
+    other = routes[route].fallback
+    if other is None or other not in routes or not standing.breakers[route].in_trouble:
+        return route
+    return other if standing.breakers[other].may_send(standing.now) else route
 
 
 def _closed(breaker: Breaker, now: datetime) -> str | None:
     if breaker.may_send(now):
         return None
-    return f"the transport is {breaker.state}: {breaker.reason}" if breaker.reason else f"it is {breaker.state}"
+    return f"the route is {breaker.state}: {breaker.reason}" if breaker.reason else f"it is {breaker.state}"

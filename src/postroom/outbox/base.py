@@ -23,6 +23,7 @@ from postroom.store.order import Order
 from postroom.store.plan import Course
 from postroom.vocabulary import EmailId, Status
 from postroom.work.journal import journal_folder
+from postroom.work.routes import routes_of
 
 INLINE_POLICY = "quick"
 """The policy of emails sent inline that do not name one."""
@@ -71,14 +72,14 @@ class OutboxBase:
 
     def _inline_thread(self) -> InlineThread | None:
         """Who sends inline, not started yet; None when no way out is known."""
-        settings, url = self.settings, self.settings.smtp_url()
-        if url is None:
+        settings = self.settings
+        if settings.smtp_url() is None:
             return None
         return InlineThread(
             InlineSettings(
                 database=self.database_url,
                 tables=settings.tables,
-                smtp=url,
+                routes=lambda: routes_of(settings),
                 journals=settings.journal or journal_folder(self.database_url, settings.tables),
                 lease=settings.lease,
                 limit=settings.inline_limit,

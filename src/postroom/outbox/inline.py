@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from postroom.claim.clock import DatabaseClock
-from postroom.claim.rate import parse_rate
+from postroom.claim.route import Route
 from postroom.errors import ConfigurationError, SchemaError, StoreUnavailable
 from postroom.logs import logger
 from postroom.outbox.admission import Admission, admit
@@ -37,7 +37,6 @@ from postroom.outbox.outcome import (
     take_in_if_absent,
     words_of,
 )
-from postroom.send.smtp.pool import SmtpTransport
 from postroom.store.claims import release
 from postroom.store.contract import Claim, Claimed, Settlement
 from postroom.store.dialect import Clock
@@ -59,7 +58,8 @@ class InlineSettings:
 
     database: str = field(repr=False)
     tables: str
-    smtp: str = field(repr=False)
+    routes: Callable[[], Iterable[Route]]
+    """Makes the ways out, in the event loop that will use them."""
     journals: Path
     lease: timedelta
     limit: timedelta
@@ -76,8 +76,7 @@ class InlineSender:
         self._limit = settings.limit.total_seconds()
         self._clock = DatabaseClock(settings.clock)
         self._database = open_async_database(settings.database, tables=settings.tables, clock=settings.clock)
-        self._transport = SmtpTransport(settings.smtp)
-        self._rate = parse_rate(self._transport.server.rate) if self._transport.server.rate else None
+        self._routes = {route.name: route for route in settings.routes()}
         self._engine: Engine | None = None
         self._beside: set[asyncio.Task[None]] = set()
         """What goes on beside the callers: engines that come to their end, emails that are taken in after all."""
@@ -139,6 +138,8 @@ class InlineSender:
     async def _take_on(self, order: Order, *, durable: bool) -> InHand | SendOutcome:
         """Put an email into the engine's hands; or say what became of it instead."""
         engine = self._ready()
+        if order.route not in self._routes:
+            return await self._keep(order, f"this process knows no way out for the route {order.route}")
         if engine is None:
             return await self._keep(order, self._fault)
         asked = time.monotonic()
@@ -149,27 +150,27 @@ class InlineSender:
         except (SchemaError, ConfigurationError):
             raise  # nothing about email: the outbox was never set up
         except Exception as error:  # noqa: BLE001  a database that is away, or refuses us, must not cost the email
-            if needs_row or self._engine is not engine or not engine.minder.may_send():
+            if needs_row or self._engine is not engine or not engine.routes[order.route].minder.may_send():
                 return refused(order, error)
             logger.error("sending inline without a row", error=words_of(error))
             return self._begin(engine, as_claimed(leased, now=self._clock.now(), row=False, perhaps=True), asked)
-        return await self._admitted(engine, leased, admission, asked)
+        return await self._admitted(engine, admission, asked)
 
     async def _admission(self, order: Order, *, store: bool) -> Admission:
-        plan = admit(order, transport=self._transport.name, rate=self._rate, store=store)
-        admission = await self._database.run(plan)
-        self._clock.anchor(admission.now)
+        admission = await self._database.run(admit(order, routes=self._routes, store=store))
+        self._clock.anchor(admission.standing.now)
         return admission
 
-    async def _admitted(self, engine: Engine, order: Order, admission: Admission, asked: float) -> InHand | SendOutcome:
-        engine.minder.heed(admission.breaker)
+    async def _admitted(self, engine: Engine, admission: Admission, asked: float) -> InHand | SendOutcome:
+        route = admission.order.route
+        engine.routes[route].minder.heed(admission.standing.breakers[route])
         if admission.receipt is not None and admission.receipt.duplicate:
             return kept(admission.receipt, None)
         if admission.receipt is not None and admission.obstacle is not None:
-            # Nobody else may be there to find out that the transport is well again.
-            engine.crew.run_errand(engine.minder.glance())
+            # Nobody else may be there to find out that the route is well again.
+            engine.crew.run_errand(engine.routes[route].minder.glance())
             return kept(admission.receipt, admission.obstacle)
-        email = as_claimed(order, now=admission.now, row=admission.receipt is not None)
+        email = as_claimed(admission.order, now=admission.standing.now, row=admission.receipt is not None)
         if self._engine is not engine:  # it was stopped meanwhile
             return await self._left_to_a_worker(email)
         return self._begin(engine, email, asked)
@@ -211,7 +212,7 @@ class InlineSender:
         if self._engine is None and time.monotonic() - self._tried >= TRY_AGAIN:
             self._tried = time.monotonic()
             self._start()
-        if self._engine is not None and self._engine.attempts.journal_failed:
+        if self._engine is not None and self._engine.records.journal_failed:
             self._fault = f"the journal in {self._settings.journals} cannot be written; a worker will send it"
             return None
         return self._engine
@@ -221,7 +222,7 @@ class InlineSender:
         try:
             engine = Engine(
                 self._database,
-                self._transport,
+                self._routes.values(),
                 EngineSettings(
                     lease=settings.lease,
                     grace=2 * settings.limit,
@@ -237,7 +238,7 @@ class InlineSender:
             logger.error("inline emails go to the outbox: no journal can be kept", error=str(error))
             return
         engine.held.gone = self._gone
-        engine.attempts.concluded = self._concluded
+        engine.records.concluded = self._concluded
         engine.start()
         self._engine = engine
 

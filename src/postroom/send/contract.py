@@ -1,20 +1,24 @@
-"""What a transport is given, and what it gives back: values, whatever the network did.
+"""All that the engine needs of a way out: what a transport is given, and what it gives back.
 
-A transport never raises because of the network or the server. Where something was said decides what it is about
-(connection, greeting, TLS and AUTH: the transport; MAIL: the sender; RCPT: one recipient; DATA and the dot: the
-email), so every reply and every fault carries its phase.
+What comes back are values, whatever the network did: a transport never raises because of it or of the server. Where
+something was said decides what it is about (connection, greeting, TLS and AUTH: the transport; MAIL: the sender; RCPT:
+one recipient; DATA and the dot: the email), so every reply and every fault carries its phase.
+
+The dot is the word for the moment from which nobody can know: the end of a message over SMTP, the end of a request
+over HTTP. Whatever a channel speaks, `before_dot` is asked before it leaves, and `dot_left` tells whether it may have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Phase(StrEnum):
-    """How far the conversation had come. The order of the members is the order of the conversation."""
+    """How far the conversation had come. The order of the members is the order of the conversation over SMTP."""
 
     CONNECT = "connect"
     GREETING = "greeting"
@@ -26,6 +30,8 @@ class Phase(StrEnum):
     DATA = "data"
     BODY = "body"
     DOT = "dot"
+    ANSWER = "answer"
+    """Where a request is made and answered, as over HTTP: what `DOT` is over SMTP."""
 
     __hash__ = str.__hash__  # an enum's own is several times slower, and phases are looked up for every reply
 
@@ -125,12 +131,48 @@ A short message may leave together with its dot, and then the question comes bef
 """
 
 
+class Payload(Protocol):
+    """One message, ready to leave: an `Envelope`, or whatever a channel's transport carries."""
+
+    @property
+    def recipients(self) -> tuple[str, ...]:
+        """Those it is for who still wait for it. The report has an entry for each, in this order."""
+
+
+class Line(Protocol):
+    """The use of one connection at a time, by one task."""
+
+    async def deliver(self, payload: Any, /, *, before_dot: BeforeDot | None = None, following: Any = None) -> Report:
+        """Attempt one payload. A value for whatever happened; raises only on a bug of ours or on cancellation.
+
+        `following`, if given, is to be the next one delivered here, and may be begun behind this one's dot; a
+        transport that cannot do that leaves it alone. Cancelled before the dot, nothing was sent; cancelled after it,
+        the fate is unknown.
+        """
+
+
 class Transport(Protocol):
-    """A way out. `send` returns a value for whatever happened and raises only on a bug of ours or on cancellation."""
+    """A way out. Belongs to one event loop at a time; in a forked process it has connections of its own."""
 
     name: str
     """As shown to people: `smtp.example.org:587`; never with credentials."""
 
-    async def send(self, envelope: Envelope, *, before_dot: BeforeDot | None = None) -> Report: ...
+    @property
+    def connections(self) -> int:
+        """How many lines there are."""
 
-    async def close(self) -> None: ...
+    @property
+    def rate(self) -> str | None:
+        """How many may leave in a period, over all workers, such as `14/s`; None for as many as there are."""
+
+    def connection(self) -> AbstractAsyncContextManager[Line]:
+        """A line for as long as it is wanted; waits while all of them are taken."""
+
+    async def probe(self) -> Report:
+        """Look whether the other end is well and we are welcome, without sending anything.
+
+        Without a fault and without a refusal (`reply.code` below 400) it can be sent to.
+        """
+
+    async def close(self) -> None:
+        """Take leave of the other end. A later delivery opens a new connection."""

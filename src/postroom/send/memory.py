@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 from postroom.send.contract import BeforeDot, Envelope, Fault, FaultKind, Phase, Reply, Report
 from postroom.send.script import At, Moment, Rule, Script
 from postroom.send.smtp.replies import make_reply
@@ -18,7 +21,7 @@ _PHASES: dict[At, Phase] = {
     "body": Phase.BODY,
     "dot": Phase.DOT,
 }
-_BEFORE_RCPT: tuple[At, ...] = ("connect", "greeting", "tls", "ehlo", "auth", "mail")
+_BEFORE_MAIL: tuple[At, ...] = ("connect", "greeting", "tls", "ehlo", "auth")
 
 
 class _Stopped(Exception):
@@ -27,6 +30,19 @@ class _Stopped(Exception):
     def __init__(self, *, reply: Reply | None = None, fault: Fault | None = None) -> None:
         self.reply = reply
         self.fault = fault
+
+
+class MemoryLine:
+    """One of its lines."""
+
+    def __init__(self, transport: MemoryTransport) -> None:
+        self._transport = transport
+
+    async def deliver(
+        self, envelope: Envelope, /, *, before_dot: BeforeDot | None = None, following: Envelope | None = None
+    ) -> Report:
+        """Attempt one envelope; what follows has its own turn."""
+        return await self._transport.send(envelope, before_dot=before_dot)
 
 
 class MemoryTransport:
@@ -38,11 +54,13 @@ class MemoryTransport:
         transport.script(at="dot", cut=True)            # takes the email, and the reply never comes
 
     Each attempt goes through the same phases as a real one and gives the same reports. Dots are not doubled, time does
-    not pass, and `stall` is a timeout at once.
+    not pass, and `stall` is a timeout at once. `Outbox(…, transport=transport)` and any worker take it.
     """
 
-    def __init__(self, name: str = "memory") -> None:
+    def __init__(self, name: str = "memory", *, connections: int = 4, rate: str | None = None) -> None:
         self.name = name
+        self.connections = connections
+        self.rate = rate
         self.sent: list[Envelope] = []
         """What was accepted, each with the recipients who were; a reply that was cut off does not undo that."""
         self.attempts = 0
@@ -69,7 +87,22 @@ class MemoryTransport:
         """Accept everything again."""
         self._script.clear()
 
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[MemoryLine]:
+        """A line; nobody waits for one."""
+        yield MemoryLine(self)
+
+    async def probe(self) -> Report:
+        """What the script says up to signing in."""
+        reached: list[Phase] = []
+        try:
+            self._pass_all(_BEFORE_MAIL, reached)
+        except _Stopped as stopped:
+            return Report(recipients=(), reply=stopped.reply, fault=stopped.fault, capabilities_known=False)
+        return Report(recipients=(), capabilities_known=True)
+
     async def send(self, envelope: Envelope, *, before_dot: BeforeDot | None = None) -> Report:
+        """Attempt one envelope."""
         self.attempts += 1
         recipients: list[Reply | None] = []
         reached: list[Phase] = []
@@ -92,8 +125,8 @@ class MemoryTransport:
     def _attempt(
         self, envelope: Envelope, before_dot: BeforeDot | None, recipients: list[Reply | None], reached: list[Phase]
     ) -> None:
-        for at in _BEFORE_RCPT:
-            self._pass(at, envelope.sender if at == "mail" else "", reached)
+        self._pass_all(_BEFORE_MAIL, reached)
+        self._pass("mail", envelope.sender, reached)
         accepted = []
         for address in envelope.recipients:
             reply = self._hear("rcpt", "250 2.1.5 Ok", address, reached)
@@ -104,8 +137,7 @@ class MemoryTransport:
                 accepted.append(address)
         if not accepted:
             raise _Stopped
-        for at in ("data", "body"):
-            self._pass(at, "", reached)
+        self._pass_all(("data", "body"), reached)
         if before_dot is not None and not before_dot():
             text = "the right to send was lost before the dot; nothing was sent"
             raise _Stopped(fault=Fault(phase=Phase.BODY, kind=FaultKind.ABANDONED, text=text))
@@ -122,6 +154,10 @@ class MemoryTransport:
             )
             self.sent.append(kept)
         raise _Stopped(reply=_outcome(rule, "250 2.0.0 Ok"))
+
+    def _pass_all(self, moments: tuple[At, ...], reached: list[Phase]) -> None:
+        for at in moments:
+            self._pass(at, "", reached)
 
     def _pass(self, at: At, argument: str, reached: list[Phase]) -> None:
         """Go on to the next phase, unless the script says no."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from postroom.send.contract import Reply, Report
 from postroom.settle.attempt import Attempted, Outcome, RecipientStatus
-from postroom.settle.classify import Classification, Heard
+from postroom.settle.classification import Classification, Heard
 from postroom.settle.verdict import Fate
 from postroom.settle.wording import without_addresses
 from postroom.vocabulary import Status

@@ -21,7 +21,7 @@ from datetime import datetime, timedelta
 
 from postroom.send.contract import Reply, Report
 from postroom.settle.attempt import Attempted, Outcome, RecipientState, RecipientStatus
-from postroom.settle.classify import Classification, Heard, accepted_by_all, classify
+from postroom.settle.classification import Classification, Classify, Heard, accepted_by_all
 from postroom.settle.history import event, event_of_acceptance
 from postroom.settle.verdict import OK, Fate, Health
 from postroom.settle.wording import MAY_HAVE_ARRIVED, describe, describe_partial, given_up_because, without_addresses
@@ -33,12 +33,18 @@ _WAITING = frozenset({Status.PENDING, Status.RETRYING, Status.IN_DOUBT})
 _RECIPIENT_STATUS = {Fate.ACCEPTED: RecipientStatus.SENT, Fate.REFUSED: RecipientStatus.DEAD}
 
 
-def settle(email: Attempted, report: Report, *, now: datetime, jitter: float, found_out: bool = True) -> Outcome:
-    """Decide what one attempt means. `found_out`: until now the transport was thought to be well."""
+def settle(
+    email: Attempted, report: Report, *, classify: Classify, now: datetime, jitter: float, found_out: bool = True
+) -> Outcome:
+    """Decide what one attempt means. `classify` knows the kind of conversation it was.
+
+    `found_out`: until now the transport was thought to be well.
+    """
     reply = report.reply
     if reply is not None and len(report.recipients) == len(email.recipients) and accepted_by_all(report):
         return _sent_to_all(email, report, reply)
-    return _settle(email, report, now=now, jitter=jitter, found_out=found_out)
+    meaning = classify(_complete(report, email.open_recipients))
+    return _settle(email, report, meaning, now=now, jitter=jitter, found_out=found_out)
 
 
 def _sent_to_all(email: Attempted, report: Report, reply: Reply) -> Outcome:
@@ -59,8 +65,9 @@ def _sent_to_all(email: Attempted, report: Report, reply: Reply) -> Outcome:
     )
 
 
-def _settle(email: Attempted, report: Report, *, now: datetime, jitter: float, found_out: bool) -> Outcome:
-    meaning = classify(_complete(report, email.open_recipients))
+def _settle(
+    email: Attempted, report: Report, meaning: Classification, *, now: datetime, jitter: float, found_out: bool
+) -> Outcome:
     after = replace(email, recipients=tuple(_merge(email.recipients, meaning.recipients)))
     outcome = _decide(after, meaning, now=now, jitter=jitter, found_out=found_out)
     return replace(outcome, event=event(email, report, meaning, outcome), transport=meaning.transport)

@@ -21,12 +21,13 @@ _WHERE = {
     Phase.DATA: "at DATA",
     Phase.BODY: "during the upload",
     Phase.DOT: "at the final dot",
+    Phase.ANSWER: "by the receiver",
 }
 _WHAT = {
     FaultKind.REFUSED: "no connection",
     FaultKind.TIMEOUT: "no answer in time",
     FaultKind.CUT: "the connection was cut",
-    FaultKind.PROTOCOL: "the server did not speak SMTP",
+    FaultKind.PROTOCOL: "the server did not keep to the protocol",
     FaultKind.TLS: "TLS failed",
     FaultKind.CONFIGURATION: "the settings do not fit the server",
     FaultKind.TOO_LARGE: "the message is larger than the server takes",

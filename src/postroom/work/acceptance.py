@@ -10,7 +10,7 @@ from functools import lru_cache
 from json.encoder import encode_basestring as quoted
 
 from postroom.send.contract import Reply, Report
-from postroom.settle.classify import accepted_by_all
+from postroom.settle.classification import accepted_by_all
 from postroom.settle.wording import without_addresses
 from postroom.store.contract import Settlement
 from postroom.vocabulary import Status
@@ -52,7 +52,7 @@ def _detail(report: Report, reply: Reply, attempts: int) -> str:
     enhanced = f'"enhanced":{quoted(reply.enhanced)},' if reply.enhanced else ""
     text = quoted(without_addresses(reply.text))
     return (
-        f'{{"outcome":"sent","attempt":{attempts},{many}{times}"phase":"dot","code":{reply.code},{enhanced}'
+        f'{{"outcome":"sent","attempt":{attempts},{many}{times}"phase":"{reply.phase._value_}","code":{reply.code},{enhanced}'
         f'"text":{text}}}'
     )
 

@@ -86,6 +86,14 @@ class Breaker:
         """Emails may be claimed for this transport. While it is open or paused, only a probe may go."""
         return self.state is BreakerState.OK or (self.state is BreakerState.THROTTLED and self._over(now))
 
+    @property
+    def in_trouble(self) -> bool:
+        """Nothing can be sent for now, and no person wanted that: an outage, or a pause that a probe may lift.
+
+        A server that wants less is not in trouble: what it was to get is not given to another one instead.
+        """
+        return self.state is BreakerState.OPEN or (self.state is BreakerState.PAUSED and not self._held_by_person())
+
     def should_probe(self, now: datetime) -> bool:
         """It is time to look whether it is well again."""
         return self.state in {BreakerState.OPEN, BreakerState.PAUSED} and self._over(now)

@@ -1,8 +1,9 @@
 """The one engine that attempts emails: for a worker, for a sender behind a broker, and inside an application.
 
-Whoever feeds it puts emails into its buffer, each under a lease whose end is counted from before it was asked for.
-Lines take them out and send, one task commits what came of them, and beside them run the duties that keep the promise:
-renewing leases and minding the transport.
+Whoever feeds it puts emails into the buffer of their route, each under a lease whose end is counted from before it was
+asked for. The lines of that route take them out and send, one task commits what came of them, and beside them run the
+duties that keep the promise: renewing leases and minding the routes. Each route has a buffer, a breaker and lines of
+its own; journal, leases and settler are one for all.
 
 What holds at every moment: an email in the buffer or on a line is held under a lease; its dot leaves only after the
 journal has noted it and while the lease has time left; whatever came of it is in the journal before anything else
@@ -13,7 +14,7 @@ brought to its recorded end, whoever stops waiting for it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -22,16 +23,19 @@ from postroom.claim.buffer import Buffer
 from postroom.claim.clock import DatabaseClock
 from postroom.claim.leases import Holdings
 from postroom.claim.meter import UNMETERED, Meter
+from postroom.claim.room import Room
+from postroom.claim.route import Route
 from postroom.logs import logger
-from postroom.send.smtp.pool import SmtpTransport
 from postroom.store.contract import Claim, Claimed
 from postroom.store.open import AsyncDatabase
 from postroom.work.attempts import Attempts
 from postroom.work.crew import Crew
 from postroom.work.journal import Journal, worker_name
 from postroom.work.loading import Loading
-from postroom.work.minder import TransportMinder
+from postroom.work.minder import RouteMinder
+from postroom.work.records import Records
 from postroom.work.settler import Settler
+from postroom.work.standing import standing_of
 
 DUTY = 1.0
 """Seconds between rounds of the small duties."""
@@ -53,12 +57,12 @@ class EngineSettings:
 
 
 class Engine:
-    """Attempts what is put into its buffer. Belongs to one event loop, in one process."""
+    """Attempts what is put into its buffers. Belongs to one event loop, in one process."""
 
     def __init__(
         self,
         database: AsyncDatabase,
-        transport: SmtpTransport,
+        routes: Iterable[Route],
         settings: EngineSettings,
         *,
         failed: Callable[[], None],
@@ -75,35 +79,43 @@ class Engine:
         self.clock = clock or DatabaseClock()
         self.journal = Journal(settings.journals, self.name)
         self.crew = Crew(database, stop=failed)
-        self.buffer = Buffer()
         self.held = Holdings(database, settings.lease, self.clock)
         self.settler = Settler(database, self.journal, keep_sent=settings.keep_sent, settled=self.held.let_go)
         self.settler.meter = meter
-        self.settler.busy = lambda: len(self.buffer) > 0
-        self.minder = TransportMinder(
-            database,
-            transport,
+        self.settler.busy = self._has_more
+        self.records = Records(
+            journal=self.journal,
+            holdings=self.held,
+            settler=self.settler,
+            failed=lambda: self.crew.run_errand(self._empty_buffers()),
+        )
+        self._database = database
+        self._changed = changed
+        self._meter = meter
+        self._loading = Loading(database)
+        self._room = Room()
+        self.routes = {route.name: self._attempts(route) for route in routes}
+        self._lines: list[asyncio.Task[None]] = []
+
+    def _attempts(self, route: Route) -> Attempts:
+        minder = RouteMinder(
+            self._database,
+            route,
             clock=self.clock,
             soon=self.crew.run_errand,
-            stopped=lambda: self.attempts.empty_buffer(),
-            changed=changed,
+            stopped=lambda: self.routes[route.name].empty_buffer(),
+            changed=self._changed,
         )
-        self._loading = Loading(database)
-        self.attempts = Attempts(
-            transport,
-            buffer=self.buffer,
-            holdings=self.held,
-            journal=self.journal,
-            settler=self.settler,
-            minder=self.minder,
-            meter=meter,
+        return Attempts(
+            route,
+            buffer=Buffer(self._room),
+            minder=minder,
+            records=self.records,
             loading=self._loading,
-            limit=settings.inline_limit.total_seconds(),
+            meter=self._meter,
+            limit=self.settings.inline_limit.total_seconds(),
             soon=self.crew.run_errand,
         )
-        self._transport = transport
-        self._changed = changed
-        self._lines: list[asyncio.Task[None]] = []
 
     @property
     def idle(self) -> bool:
@@ -111,31 +123,39 @@ class Engine:
         return not len(self.held) and not self.settler.backlog
 
     def start(self) -> None:
-        """Attempt whatever comes into the buffer from now on."""
+        """Attempt whatever comes into the buffers from now on."""
         crew, lease = self.crew, self.settings.lease.total_seconds()
         crew.add_duty("settle", self.settler.run())
         crew.every(lease / 3, self.held.renew, name="renew")
         crew.every(DUTY, self._mind, name="mind")
-        self._lines = [crew.take_on("line", self.attempts.run_line()) for _ in range(self._transport.connections)]
+        self._lines = [
+            crew.take_on(f"line of {name}", attempts.run_line())
+            for name, attempts in self.routes.items()
+            for _ in range(attempts.route.transport.connections)
+        ]
 
     def take(self, emails: list[Claimed], *, asked: float) -> None:
         """Attempt these, held since `asked` on the monotonic clock."""
         self.held.add(emails, asked=asked)
-        self.buffer.add(emails)
+        for email in emails:
+            self.routes[email.route].buffer.add([email])
 
     async def give_back(self, claims: Collection[Claim]) -> None:
         """Leave those of them to others that have not begun."""
-        await self.held.give_back([email.claim for email in self.buffer.remove(claims)])
+        found = [email.claim for each in self.routes.values() for email in each.buffer.remove(claims)]
+        await self.held.give_back(found)
 
     def stop(self) -> None:
         """Begin nothing more."""
-        self.attempts.closing = True
+        for attempts in self.routes.values():
+            attempts.closing = True
 
     async def finish(self) -> None:
         """Give back what has not begun, let the rest finish within the grace, then record what is known of it."""
         self.stop()
-        self.buffer.close()
-        await self.attempts.empty_buffer()
+        for attempts in self.routes.values():
+            attempts.buffer.close()
+        await self._empty_buffers()
         if self._lines:
             _done, late = await asyncio.wait(self._lines, timeout=self.settings.grace.total_seconds())
             for line in late:
@@ -153,12 +173,29 @@ class Engine:
     async def close(self) -> None:
         """The duties are over, and so is the conversation with the server."""
         await self.crew.call_off()
-        await self._transport.close()
+        for attempts in self.routes.values():
+            await attempts.route.transport.close()
         self._loading.close()
         self.journal.close()
 
+    def _has_more(self) -> bool:
+        """More outcomes are on their way."""
+        return any(len(attempts.buffer) for attempts in self.routes.values())
+
+    async def _empty_buffers(self) -> None:
+        for attempts in self.routes.values():
+            await attempts.empty_buffer()
+
     async def _mind(self) -> None:
-        if self.attempts.mend_journal():
+        """See what other workers or people did to the routes, show that they are used, probe those whose time it is."""
+        if self.records.mend():
             self._changed()
-        self.attempts.unblock_followers()
-        await self.minder.look()
+        before = {name: attempts.minder.breaker for name, attempts in self.routes.items()}
+        servers = {name: attempts.route.server for name, attempts in self.routes.items()}
+        standing = await self._database.run(standing_of(servers), atomic=False)
+        self.clock.anchor(standing.now)
+        for name, attempts in self.routes.items():
+            attempts.unblock_followers()
+            if attempts.minder.breaker is before[name]:  # else we know more by now than the answer does
+                attempts.minder.heed(standing.breakers[name])
+        await asyncio.gather(*(attempts.minder.probe_if_due() for attempts in self.routes.values()))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
+from postroom.channels import Channel
 from postroom.errors import StoreUnavailable, UnreadableEmail
 from postroom.store.contents import Content, read_content
 from postroom.store.contract import Claimed
@@ -29,11 +30,11 @@ class Loading:
         self._turn = asyncio.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="postroom-loading")
 
-    async def pack(self, email: Claimed) -> Parcel:
+    async def pack(self, email: Claimed, channel: Channel) -> Parcel:
         """Make an email ready. Raises `StoreUnavailable`, or whatever is wrong with this email."""
         async with self._turn:
             content = await self._read(email)
-            return await asyncio.get_running_loop().run_in_executor(self._thread, pack, email, content)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, pack, email, channel, content)
 
     async def _read(self, email: Claimed) -> Content:
         try:

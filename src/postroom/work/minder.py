@@ -1,4 +1,4 @@
-"""Minds one transport: heeds what attempts say about it, tells other workers, and looks whether it is well again."""
+"""Minds one route: heeds what attempts say about it, tells other workers, and looks whether it is well again."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from postroom.claim.clock import DatabaseClock
+from postroom.claim.route import Route
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.send.contract import Report
-from postroom.send.smtp.pool import SmtpTransport
-from postroom.settle.classify import classify
+from postroom.settle.classification import Classify
 from postroom.settle.verdict import OK, Health, TransportVerdict
 from postroom.store.open import AsyncDatabase
 from postroom.work.breaker import WELL, Breaker
-from postroom.work.transports import learn, standing_of, take_probe
+from postroom.work.standing import learn, take_probe
 
 
-class TransportMinder:
-    """The breaker of one transport, as this worker knows it; the database has the one that all workers share."""
+class RouteMinder:
+    """The breaker of one route, as this worker knows it; the database has the one that all workers share."""
 
     def __init__(
         self,
         database: AsyncDatabase,
-        transport: SmtpTransport,
+        route: Route,
         *,
         clock: DatabaseClock,
         soon: Callable[[Coroutine[Any, Any, None]], None],
@@ -39,7 +39,7 @@ class TransportMinder:
         self._seen = clock.now(), time.monotonic()
         """When we heard of the next look, by the database's clock and by the one that only goes forward."""
         self._database = database
-        self._transport = transport
+        self._route = route
         self._clock = clock
         self._soon = soon
         self._stopped = stopped
@@ -53,8 +53,13 @@ class TransportMinder:
         """Why it may not be used."""
         return self.breaker.reason
 
+    @property
+    def in_trouble(self) -> bool:
+        """It cannot be used, and nobody wanted that: what waits for it may leave by another route."""
+        return self.breaker.in_trouble
+
     def suspects_nothing(self) -> bool:
-        """Until now the transport was thought to be well: a failure finds out, and costs its email an attempt."""
+        """Until now the route was thought to be well: a failure finds out, and costs its email an attempt."""
         return self.breaker is WELL or (self.breaker.may_send(self._breaker_now()) and not self.breaker.failures)
 
     def hear(self, verdict: TransportVerdict) -> None:
@@ -66,24 +71,18 @@ class TransportMinder:
         if self.breaker != before:
             self._soon(self._spread(verdict))
 
-    async def look(self) -> None:
-        """See what other workers or people did to the transport, show that it is used, probe it when it is time."""
-        before = self.breaker
-        standing = await self._database.run(standing_of(self._transport.name), atomic=False)
-        self._clock.anchor(standing.now)
-        if self.breaker is before:  # else we know more by now than the answer does
-            self.heed(standing.breaker)
+    async def probe_if_due(self) -> None:
+        """Look whether the route is well again, if it is time to."""
         if self.breaker.should_probe(self._breaker_now()):
             await self._probe()
 
     async def glance(self) -> None:
-        """See whether a transport that was found stopped is well again, if it is time to look."""
-        if self.breaker.should_probe(self._breaker_now()):
-            with suppress(StoreUnavailable):
-                await self._probe()
+        """The same, where nobody is to be troubled by a database that is away."""
+        with suppress(StoreUnavailable):
+            await self.probe_if_due()
 
     def heed(self, breaker: Breaker) -> None:
-        """This is how the transport stands for everybody."""
+        """This is how the route stands for everybody."""
         if breaker != self.breaker:
             self._keep(breaker)
             self._changed()
@@ -101,13 +100,14 @@ class TransportMinder:
 
     async def _spread(self, verdict: TransportVerdict) -> None:
         try:
-            self._keep(await self._database.run(learn(self._transport.name, verdict, jitter=random.random())))
+            self._keep(await self._database.run(learn(self._route.name, verdict, jitter=random.random())))
         except StoreUnavailable as error:
-            logger.warning("could not tell other workers of the transport", error=str(error))
+            logger.warning("could not tell other workers of the route", error=str(error))
         if not self.may_send():
             logger.warning(
-                "transport stopped",
-                transport=self._transport.name,
+                "route stopped",
+                route=self._route.name,
+                server=self._route.server,
                 state=self.breaker.state.value,
                 reason=self.breaker.reason,
             )
@@ -115,18 +115,18 @@ class TransportMinder:
         self._changed()
 
     async def _probe(self) -> None:
-        plan = take_probe(self._transport.name, waited_for=self.breaker.next_probe_at, jitter=random.random())
+        plan = take_probe(self._route.name, waited_for=self.breaker.next_probe_at, jitter=random.random())
         if not await self._database.run(plan):
             return
-        verdict = _probed(await self._transport.probe())
-        learnt = learn(self._transport.name, verdict, jitter=random.random(), probe=True)
+        verdict = _probed(self._route.channel.classify, await self._route.transport.probe())
+        learnt = learn(self._route.name, verdict, jitter=random.random(), probe=True)
         self._keep(await self._database.run(learnt))
-        logger.info("transport probed", transport=self._transport.name, state=self.breaker.state.value)
+        logger.info("route probed", route=self._route.name, state=self.breaker.state.value)
         self._changed()
 
 
-def _probed(report: Report) -> TransportVerdict | None:
-    """What a probe says about the transport."""
+def _probed(classify: Classify, report: Report) -> TransportVerdict | None:
+    """What a probe says about the route."""
     if report.fault is None and (report.reply is None or report.reply.code < 400):
         return OK
     return classify(report).transport

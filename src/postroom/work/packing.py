@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from postroom.channels import Channel
 from postroom.claim.buffer import Buffer
-from postroom.claim.leases import Holdings
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.settle.outcome import expired, settle_expired
-from postroom.store.contract import Claimed, Settlement
+from postroom.store.contract import Claimed
 from postroom.vocabulary import OnDoubt
-from postroom.work.journal import Journal
 from postroom.work.loading import AWAY, Loading
 from postroom.work.lost_commits import came_back
 from postroom.work.parcel import Parcel, invalid, pack, settlement
+from postroom.work.records import Records
 
 _HOLD = OnDoubt.HOLD  # on Python 3.11 a member of an enum costs a call each time
 
@@ -22,21 +20,12 @@ _HOLD = OnDoubt.HOLD  # on Python 3.11 a member of an enum costs a call each tim
 class Packing:
     """What the lines take their parcels from."""
 
-    def __init__(
-        self,
-        *,
-        buffer: Buffer,
-        holdings: Holdings,
-        journal: Journal,
-        loading: Loading,
-        settled: Callable[[Settlement], None],
-    ) -> None:
-        """`settled` is given what is to be recorded of an email that was not attempted, and will not be."""
+    def __init__(self, channel: Channel, *, buffer: Buffer, records: Records, loading: Loading) -> None:
+        self._channel = channel
         self._buffer = buffer
-        self._held = holdings
-        self._journal = journal
+        self._records = records
+        self._held = records.held
         self._loading = loading
-        self._settled = settled
 
     async def next(self) -> Parcel | None:
         """The next email, ready to leave; None when the worker stops."""
@@ -64,7 +53,7 @@ class Packing:
         if self._was_accepted(email):
             return None
         try:
-            parcel = pack(email)
+            parcel = pack(email, self._channel)
         except Exception as error:  # noqa: BLE001  whatever it is, it is about this email alone
             self._refuse(email, error)
             return None
@@ -75,7 +64,7 @@ class Packing:
         if self._was_accepted(email):
             return None
         try:
-            parcel = await self._loading.pack(email)
+            parcel = await self._loading.pack(email, self._channel)
         except StoreUnavailable as error:
             logger.warning("a large email waits for the database", email_id=email.id, error=str(error))
             self._buffer.postpone(email, AWAY)
@@ -87,19 +76,19 @@ class Packing:
 
     def _was_accepted(self, email: Claimed) -> bool:
         """Whether the journal knows of an acceptance that the database has forgotten: then it is settled here."""
-        known = self._journal.accepted(email.id)
+        known = self._records.journal.accepted(email.id)
         if known is None or (settled := came_back(email, known)) is None:
             return False
-        self._settled(settled)
+        self._records.hand_on(settled)
         return True
 
     def _refuse(self, email: Claimed, error: Exception) -> None:
         logger.error("email cannot be built", email_id=email.id, error=type(error).__name__)
-        self._settled(invalid(email, error))
+        self._records.hand_on(invalid(email, error))
 
     def _unless_expired(self, parcel: Parcel) -> Parcel | None:
         email = parcel.claimed
         if email.expires_at is not None and expired(self._held.now_for(email), email.expires_at):
-            self._settled(settlement(email, settle_expired(parcel.attempted), doubt=False))
+            self._records.hand_on(settlement(email, settle_expired(parcel.attempted), doubt=False))
             return None
         return parcel

@@ -6,9 +6,10 @@ import json
 from dataclasses import dataclass
 from functools import lru_cache
 
-from postroom.compose.outgoing import outgoing
+from postroom.channels import Channel
+from postroom.compose.frozen import recipients_in
 from postroom.errors import UnreadableEmail
-from postroom.send.contract import Envelope, Report
+from postroom.send.contract import Payload, Report
 from postroom.settle.attempt import Attempted, Outcome, RecipientState, RecipientStatus
 from postroom.settle.policy import RetryPolicy
 from postroom.store.contents import Content
@@ -25,9 +26,9 @@ class Parcel:
 
     claimed: Claimed
     claim: Claim
-    envelope: Envelope
+    payload: Payload
     recipients: tuple[str, ...]
-    """All of them; the envelope names those who still wait for it."""
+    """All of them; the payload names those who still wait for it."""
 
     @property
     def inline(self) -> bool:
@@ -45,31 +46,29 @@ class Parcel:
         return attempted(self.claimed, recipient_states(self.claimed, self.recipients))
 
 
-def pack(claimed: Claimed, content: Content | None = None) -> Parcel:
-    """Make an email ready. Raises whatever composing raises, or judging would: such an email is `invalid`.
+def pack(claimed: Claimed, channel: Channel, content: Content | None = None) -> Parcel:
+    """Make an email ready. Raises whatever preparing raises, or judging would: such an email is `invalid`.
 
-    `content` is that of an email which was claimed without. Beside the message, nothing of it is kept.
+    `content` is that of an email which was claimed without. Beside the payload, nothing of it is kept.
     """
     insist_on_content(claimed)
+    if claimed.channel != channel.name:
+        raise UnreadableEmail(claimed.id, f"its route carries {channel.name}, and it is for {claimed.channel}")
     source = content or claimed
-    letter = outgoing(
+    states = None if claimed.outcomes is None else recipient_states(claimed, recipients_in(claimed.envelope))
+    payload = channel.prepare(
+        id=claimed.id,
         subject=claimed.subject,
         message_id=claimed.message_id,
         envelope=claimed.envelope,
         text=source.text,
         html=source.html,
         attachments=source.attachments,
+        only=None if states is None else _open(states),
     )
     _policy(claimed.policy, claimed.max_attempts)
-    recipients = letter.recipients
-    envelope = Envelope(
-        sender=letter.sender,
-        recipients=recipients if claimed.outcomes is None else _open(recipient_states(claimed, recipients)),
-        message=letter.message,
-        smtputf8=letter.needs_smtputf8,
-        id=claimed.id,
-    )
-    return Parcel(claimed, claimed.claim, envelope, recipients)
+    recipients = payload.recipients if states is None else tuple([state.address for state in states])
+    return Parcel(claimed, claimed.claim, payload, recipients)
 
 
 def insist_on_content(claimed: Claimed) -> None:

@@ -15,10 +15,9 @@ from typing import Self
 
 from postroom.config import Settings
 from postroom.duration import Duration, parse_duration
-from postroom.errors import ConfigurationError
-from postroom.send.smtp.pool import SmtpTransport
 from postroom.store.open import open_async_database
 from postroom.work.journal import journal_folder
+from postroom.work.routes import routes_of
 from postroom.work.worker import MOST_BUFFERED, Worker, WorkerSettings
 
 
@@ -39,20 +38,12 @@ def worker_settings(
     )
 
 
-def way_out(settings: Settings) -> str:
-    """The transport's URL, or what to do about its absence."""
-    url = settings.smtp_url()
-    if url is None:
-        raise ConfigurationError("no way out is known; set POSTROOM_SMTP or give --smtp smtp://host:port")
-    return url
-
-
 class WorkerThread:
     """Works from `start` to `stop`; stopping lets what is under way finish and gives the rest back."""
 
     def __init__(self, settings: Settings, *, grace: Duration = "30s") -> None:
         self._settings = settings
-        self._smtp = way_out(settings)
+        routes_of(settings)  # what is wrong with them is told here, and not in a thread
         self._grace = grace
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._work()), name="postroom-worker", daemon=True)
@@ -81,7 +72,7 @@ class WorkerThread:
         database = open_async_database(self._settings.database.get_secret_value(), tables=self._settings.tables)
         try:
             self._worker = Worker(
-                database, SmtpTransport(self._smtp), worker_settings(self._settings, grace=self._grace)
+                database, routes_of(self._settings), worker_settings(self._settings, grace=self._grace)
             )
         except BaseException as error:
             self._failure = error

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 
 from postroom.claim.clock import DatabaseClock
-from postroom.claim.due import Claimer
-from postroom.claim.feed import Feed, Workbench
+from postroom.claim.due import DueFeed
+from postroom.claim.feed import Feed, WayOut, Workbench
 from postroom.claim.meter import UNMETERED, Meter
+from postroom.claim.route import Route
 from postroom.claim.wakeup import wake_up_for
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
-from postroom.send.smtp.pool import SmtpTransport
 from postroom.store import heartbeats, housekeeping, overview
+from postroom.store.contract import Claimed
 from postroom.store.open import AsyncDatabase
 from postroom.work.engine import Engine, EngineSettings
 from postroom.work.recovery import Recovery
@@ -32,6 +33,8 @@ MOST_BUFFERED = 400
 """Emails claimed ahead: enough to keep sixteen lines busy while the next batch is claimed."""
 LONGEST_REST = 5.0
 """Seconds an idle worker sleeps at most, for want of a wake-up."""
+UNKNOWN_ROUTE = 60.0
+"""Seconds for which an email is left alone whose route is not known here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,26 +55,23 @@ class Worker:
     def __init__(
         self,
         database: AsyncDatabase,
-        transport: SmtpTransport,
+        routes: Iterable[Route],
         settings: WorkerSettings | None = None,
         *,
         meter: Meter = UNMETERED,
-        feed: Callable[[Workbench], Feed] = Claimer,
+        feed: Callable[[Workbench], Feed] = DueFeed,
     ) -> None:
         self.meter = meter
         self.settings = settings = settings or WorkerSettings()
         self._beaten = time.monotonic(), 0
         self._database = database
-        self._transport = transport
         self._swept = False
         """Emails of dead workers have been looked for: before that, nobody can say that nothing is left to do."""
         # Its first look is no jump, whatever it shows.
         self._watch = DatabaseClock(wall=lambda: datetime.max.replace(tzinfo=UTC))
         self._unsure_until = 0.0
         self._wake_up = wake_up_for(database)
-        self.engine = Engine(
-            database, transport, settings, failed=self.stop, changed=self._wake_up.woken.set, meter=meter
-        )
+        self.engine = Engine(database, routes, settings, failed=self.stop, changed=self._wake_up.ring, meter=meter)
         self.name = self.engine.name
         self._recovery = Recovery(database, worker=self.name, lease=settings.lease, journals=settings.journals)
         self._recovery.believed = self._watch.now
@@ -81,7 +81,10 @@ class Worker:
         engine = self.engine
         return Workbench(
             database=self._database,
-            transport=self._transport,
+            ways={
+                name: WayOut(route=each.route, buffer=each.buffer, gate=each.minder)
+                for name, each in engine.routes.items()
+            },
             worker=self.name,
             lease=self.settings.lease,
             most=self.settings.buffer,
@@ -89,16 +92,15 @@ class Worker:
             until_idle=self.settings.until_idle,
             idle=lambda: self._swept and engine.idle,
             ready=lambda: (
-                not engine.attempts.journal_failed
+                not engine.records.journal_failed
                 and not self._recovery.behind
                 and engine.settler.backlog <= 2 * MOST_BUFFERED
             ),
-            buffer=engine.buffer,
             holdings=engine.held,
             clock=engine.clock,
-            gate=engine.minder,
             wake_up=self._wake_up,
             meter=self.meter,
+            unknown=lambda emails: engine.crew.run_errand(self._put_off(emails)),
         )
 
     # ---------------------------------------------------------------- life
@@ -133,6 +135,13 @@ class Worker:
             logger.warning("could not sign off", worker=self.name)
         await self._feed.close()
 
+    async def _put_off(self, emails: list[Claimed]) -> None:
+        """Leave emails to somebody who knows their routes, and has a while to come for them."""
+        for route in {email.route for email in emails}:
+            some = [email.claim for email in emails if email.route == route]
+            reason = f"a {self.settings.role} got it that does not know the route {route}"
+            await self.engine.held.put_off(some, seconds=UNKNOWN_ROUTE, reason=reason)
+
     # ---------------------------------------------------------------- duties
 
     async def _recover(self) -> None:
@@ -142,7 +151,7 @@ class Worker:
         self.meter.took_over(found)
         if found or not self._swept:
             self._swept = True
-            self._wake_up.woken.set()
+            self._wake_up.ring()
 
     async def _lost_time(self) -> bool:
         """Whether the database's clock was set ahead lately: then every lease looks as if it had run out.
@@ -159,7 +168,7 @@ class Worker:
         return time.monotonic() < self._unsure_until
 
     async def _heartbeat(self) -> None:
-        now, attempts = time.monotonic(), self.engine.attempts.made
+        now, attempts = time.monotonic(), self.engine.records.made
         since, before = self._beaten
         self._beaten = now, attempts
         await self._database.run(

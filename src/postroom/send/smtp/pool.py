@@ -29,7 +29,7 @@ class Line:
         self._connection: Connection | None = None
 
     async def deliver(
-        self, envelope: Envelope, *, before_dot: BeforeDot | None = None, following: Envelope | None = None
+        self, envelope: Envelope, /, *, before_dot: BeforeDot | None = None, following: Envelope | None = None
     ) -> Report:
         """Attempt one envelope; for `following` and cancellation see `Connection.deliver`."""
         connection = self._connection
@@ -122,6 +122,11 @@ class SmtpTransport:
     def connections(self) -> int:
         """How many lines there are."""
         return self.server.connections
+
+    @property
+    def rate(self) -> str | None:
+        """Emails per period over all workers."""
+        return self.server.rate
 
     async def send(self, envelope: Envelope, *, before_dot: BeforeDot | None = None) -> Report:
         """Attempt one envelope on whichever connection is free, or on a new one."""

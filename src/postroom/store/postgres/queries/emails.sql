@@ -218,5 +218,3 @@ FROM postroom.terms t
 WHERE term = :driving::text AND email_id < :before::uuid
 ORDER BY t.email_id DESC
 LIMIT 1 OFFSET :offset::bigint;
-
--- Metrics.

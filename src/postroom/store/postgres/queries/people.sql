@@ -194,5 +194,3 @@ WHERE id < :before::bigint
     AND (:what::text IS NULL OR what = :what::text)
 ORDER BY id DESC
 LIMIT :limit::bigint;
-
--- The desk.

@@ -216,5 +216,3 @@ FROM postroom_terms
 WHERE term = :driving AND email_id < :before
 ORDER BY email_id DESC
 LIMIT 1 OFFSET :offset;
-
--- Metrics.

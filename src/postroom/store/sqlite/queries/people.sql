@@ -193,5 +193,3 @@ WHERE id < :before
     AND (:what IS NULL OR what = :what)
 ORDER BY id DESC
 LIMIT :limit;
-
--- The desk.

@@ -1,8 +1,9 @@
-"""What is known of a transport, shared by all workers: its breaker. How far ahead its rate is reserved stands in the
-same row, and is the business of `claim/allowance.py`."""
+"""How each route stands, shared by all workers: its breaker. How far ahead its rate is reserved stands in the same row,
+and is the business of `claim/allowance.py`."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,40 +15,51 @@ from postroom.work.breaker import Breaker, BreakerState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownTransport:
-    """A transport and how it is doing."""
+class KnownRoute:
+    """A route that somebody has used, and how it is doing."""
 
     name: str
+    server: str
+    """Where it leads, as people know it: `smtp.example.org:587`."""
     breaker: Breaker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """How a transport is doing now."""
+    """How routes are doing now."""
 
-    breaker: Breaker
+    breakers: Mapping[str, Breaker]
+    """By the route's name."""
     now: datetime
     """By the database's clock."""
 
 
-def standing_of(name: str) -> Plan[Standing]:
-    """How a transport is doing, asked without waiting for anybody; one that nobody has used yet is made known."""
-    for known, *columns, now in (yield ask("transports")):
-        if known == name:
-            return Standing(breaker=_breaker(*columns), now=instant(now))
-    breaker, _arrival, now = yield from _lock(name)
-    return Standing(breaker=breaker, now=now)
+def standing_of(servers: Mapping[str, str]) -> Plan[Standing]:
+    """How routes are doing, by name, asked without waiting for anybody. `servers` tells where each leads.
+
+    One that nobody has used yet is made known, and so is a route that leads somewhere else by now.
+    """
+    known = {name: (server, columns) for name, server, *columns in (yield ask("transports"))}
+    breakers, told = dict[str, Breaker](), None
+    for name, server in servers.items():
+        if name in known and known[name][0] == server:
+            *columns, told = known[name][1]
+            breakers[name] = _breaker(*columns)
+        else:
+            yield ask("name_transport", name=name, server=server)
+            breakers[name], _arrival, told = yield from _lock(name)
+    return Standing(breakers=breakers, now=instant(told))
 
 
 def learn(name: str, verdict: TransportVerdict | None, *, jitter: float, probe: bool = False) -> Plan[Breaker]:
-    """Tell all workers what an attempt or a probe said about the transport; how it stands now."""
+    """Tell all workers what an attempt or a probe said about a route; how it stands now."""
     breaker, _arrival, now = yield from _lock(name)
     changed = breaker.after(verdict, now, jitter, probe=probe)
     return (yield from _keep(name, breaker, changed))
 
 
 def take_probe(name: str, *, waited_for: datetime | None, jitter: float) -> Plan[bool]:
-    """Whether this caller is the one to look if the transport is well again; at most one at a time is.
+    """Whether this caller is the one to look if the route is well again; at most one at a time is.
 
     The caller has waited until `waited_for` by a clock that only goes forward: that holds, also where the database's
     clock was set back meanwhile.
@@ -62,7 +74,7 @@ def take_probe(name: str, *, waited_for: datetime | None, jitter: float) -> Plan
 
 
 def pause(name: str, reason: str) -> Plan[Breaker]:
-    """Stop a transport until a person resumes it."""
+    """Stop a route until a person resumes it."""
     breaker, _arrival, now = yield from _lock(name)
     return (yield from _keep(name, breaker, breaker.paused_by_person(reason, now)))
 
@@ -75,10 +87,10 @@ def resume(name: str) -> Plan[Breaker]:
     return changed
 
 
-def known_transports() -> Plan[list[KnownTransport]]:
-    """Every transport that a worker has used."""
+def known_routes() -> Plan[list[KnownRoute]]:
+    """Every route that somebody has used."""
     rows = yield ask("transports")
-    return [KnownTransport(name=name, breaker=_breaker(*columns)) for name, *columns, _now in rows]
+    return [KnownRoute(name=name, server=server, breaker=_breaker(*columns)) for name, server, *columns, _now in rows]
 
 
 def _lock(name: str) -> Plan[tuple[Breaker, int, datetime]]:

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from postroom.send.contract import Fault, FaultKind, Phase, Reply
-from postroom.settle.providers import Effect, KnownReply, recognise
+from postroom.settle.smtp.providers import Effect, KnownReply, recognise
 from postroom.settle.verdict import OK, About, Fate, Health, TransportVerdict
 from postroom.settle.waits import named_wait
 from postroom.settle.wording import describe
@@ -96,10 +96,6 @@ def judge_fault(fault: Fault) -> Judgement:
     if fault.kind in _OURS_TO_MEND:
         return _pause(fault)
     return _suspect(fault)
-
-
-def accepted(reply: Reply | None) -> bool:
-    return reply is not None and 200 <= reply.code < 300
 
 
 def permanent(reply: Reply) -> bool:

@@ -10,49 +10,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 
 from postroom.send.contract import Fault, FaultKind, Phase, Reply, Report
-from postroom.settle.judge import Judgement, accepted, before, judge, judge_fault, rest
+from postroom.settle.classification import Classification, Heard, accepted
+from postroom.settle.smtp.judge import Judgement, before, judge, judge_fault, rest
 from postroom.settle.verdict import OK, About, Fate, TransportVerdict, gravest
-
-_DOT = Phase.DOT  # on Python 3.11 a member of an enum costs a call each time
-
-__all__ = ["Classification", "Heard", "accepted_by_all", "classify", "judge"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
-    """What became of one recipient, and the reply that said so."""
-
-    fate: Fate
-    reply: Reply | None
-    """None where nothing was said about this recipient."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Classification:
-    """The meaning of a report."""
-
-    recipients: tuple[Heard, ...]
-    """In the envelope's order."""
-    about: About | None
-    """Whom the cause concerns; None when all went well."""
-    cause: Reply | Fault | None
-    """What decided: the reply to the dot when it was accepted, the first thing that went wrong otherwise."""
-    transport: TransportVerdict | None
-    """None when nothing was learnt about the transport."""
-    wait: timedelta | None = None
-    """The least time until another attempt."""
-    blameless: bool = False
-    """No email can have caused it: it never costs the last attempt."""
-    counts: bool = True
-    """False where it was no attempt: the claim was given back, or the envelope held only a part of the recipients."""
-
-    @property
-    def unknown(self) -> bool:
-        return any(heard.fate is Fate.UNKNOWN for heard in self.recipients)
 
 
 def classify(report: Report) -> Classification:
@@ -69,12 +32,6 @@ def classify(report: Report) -> Classification:
     if end is None or (_nobody_accepted(report) and not before(end.phase, Phase.RCPT)):
         return _nobody(report)
     return _ended(report, end, judge(end) if isinstance(end, Reply) else judge_fault(end))
-
-
-def accepted_by_all(report: Report) -> bool:
-    """The server took the email for every recipient of the envelope."""
-    reply = report.reply
-    return reply is not None and reply.phase is _DOT and accepted(reply) and all(map(accepted, report.recipients))
 
 
 def _in_doubt(report: Report) -> bool:

@@ -54,7 +54,7 @@ def recognise(reply: Reply) -> KnownReply | None:
 
 @cache
 def known_replies() -> tuple[KnownReply, ...]:
-    text = (files("postroom.settle") / "providers.toml").read_text("utf-8")
+    text = (files("postroom.settle.smtp") / "providers.toml").read_text("utf-8")
     return tuple(_entry(row) for row in tomllib.loads(text)["reply"])
 
 

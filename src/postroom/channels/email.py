@@ -1,0 +1,67 @@
+"""Email as a channel: letters over SMTP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from postroom.channels.contract import Channel
+from postroom.compose import Address, Email, Frozen, Letter, Limits
+from postroom.compose.outgoing import outgoing
+from postroom.errors import ConfigurationError
+from postroom.send.contract import Envelope
+from postroom.send.smtp import Server, SmtpTransport
+from postroom.settle.smtp.classify import classify
+from postroom.vocabulary import EmailId
+
+
+def freeze(email: Email, *, id: EmailId, date: datetime, default_sender: Address, limits: Limits) -> Frozen:
+    """The letter, as a store keeps it."""
+    return Letter.compose(email, id=id, date=date, default_sender=default_sender).freeze_within(limits)
+
+
+def prepare(
+    *,
+    id: EmailId,
+    subject: str,
+    message_id: str,
+    envelope: str,
+    text: str | bytes | None,
+    html: str | bytes | None,
+    attachments: Mapping[str, bytes],
+    only: tuple[str, ...] | None,
+) -> Envelope:
+    """What the mail server is told, and the message's octets."""
+    letter = outgoing(
+        subject=subject, message_id=message_id, envelope=envelope, text=text, html=html, attachments=attachments
+    )
+    return Envelope(
+        sender=letter.sender,
+        recipients=letter.recipients if only is None else only,
+        message=letter.message,
+        smtputf8=letter.needs_smtputf8,
+        id=id,
+    )
+
+
+def over_smtp(url: str, given: Mapping[str, Any]) -> SmtpTransport:
+    """A mail server by its URL; `rate` and `connections` may stand in it or beside it, not both."""
+    server = Server.parse(url)
+    for name in ("rate", "connections"):
+        if given.get(name) is not None and f"{name}=" in url.partition("?")[2]:
+            raise ConfigurationError(f"{name} stands in the URL of {server.name} and beside it; keep one of them")
+    beside = {name: given[name] for name in ("rate", "connections") if given.get(name) is not None}
+    return SmtpTransport(replace(server, **beside))
+
+
+EMAIL = Channel(
+    name="email",
+    payload=Email,
+    freeze=freeze,
+    prepare=prepare,
+    classify=classify,
+    transports={"smtp": over_smtp, "smtps": over_smtp},
+    route="default",
+)

@@ -1,0 +1,59 @@
+"""Which channels there are: ours and those of other packages, found by their entry points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any
+
+from postroom.channels.contract import Channel
+from postroom.channels.email import EMAIL
+from postroom.errors import ConfigurationError
+from postroom.send.contract import Transport
+
+GROUP = "postroom.channels"
+
+
+@cache
+def channels() -> Mapping[str, Channel]:
+    """Every channel that is installed here, by name."""
+    found: dict[str, Channel] = {entry.name: entry.load() for entry in entry_points(group=GROUP)}
+    return {EMAIL.name: EMAIL, **found}
+
+
+@cache
+def channel_named(name: str) -> Channel:
+    """A channel by its name; `ConfigurationError` where it is not installed."""
+    if name == EMAIL.name:  # most processes need no other, and looking for them takes a moment
+        return EMAIL
+    try:
+        return channels()[name]
+    except KeyError:
+        known = ", ".join(sorted(channels()))
+        raise ConfigurationError(
+            f"no channel is called {name!r} here; installed are {known}; install the package that brings it"
+        ) from None
+
+
+@cache
+def channel_of(payload: type) -> Channel | None:
+    """The channel that carries this type; None if there is none."""
+    if issubclass(payload, EMAIL.payload):
+        return EMAIL
+    return next((each for each in channels().values() if issubclass(payload, each.payload)), None)
+
+
+def transport_for(url: str, given: Mapping[str, Any] | None = None) -> tuple[Channel, Transport]:
+    """The way out that a URL names, and the channel it is for. `given`: see `Channel.transports`."""
+    scheme = url.partition(":")[0].lower()
+    channel = EMAIL if scheme in EMAIL.transports else _with_scheme(scheme)
+    return channel, channel.transports[scheme](url, given or {})
+
+
+def _with_scheme(scheme: str) -> Channel:
+    for channel in channels().values():
+        if scheme in channel.transports:
+            return channel
+    known = ", ".join(f"{scheme}:" for channel in channels().values() for scheme in channel.transports)
+    raise ConfigurationError(f"no way out is made of a URL that begins with {scheme[:20]!r}; known are {known}")

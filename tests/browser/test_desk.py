@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, expect
 
 from postroom import Email, RetryPolicy
-from postroom.work.transports import standing_of
+from postroom.work.breakers import standing_of
 from tests.browser.entrance import PASSWORD, code_in_mail, give_code, give_password
 from tests.browser.furnish import furnish
 from tests.browser.house import House
@@ -165,7 +165,7 @@ def test_an_admin_reads_in_the_audit_log_who_paused_a_transport(house: House, pa
     with house.worker():
         house.outbox.enqueue(Email(to="ada@example.org", subject="Hi", text="…"))
         house.smtp.wait_for(1)
-    house.outbox.database.run(standing_of("smtp.example.org:587"))
+    house.outbox.database.run(standing_of({"smtp.example.org:587": ""}))
     page.goto(house.address("/admin"))
     page.locator("#transports li").filter(has_text="smtp.example.org:587").get_by_role("button", name="Pause").click()
     expect(page.get_by_text("The transport is paused.")).to_be_visible()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from postroom import Outbox
-from postroom.work import transports
+from postroom.work import breakers
 from tests.cli.conftest import CommandLine
 
 NAME = "smtp.example.org:587"
 
 
 def test_a_transport_is_paused_and_resumed_and_it_is_known_by_whom(postroom: CommandLine, outbox: Outbox) -> None:
-    outbox.database.run(transports.standing_of(NAME))
+    outbox.database.run(breakers.standing_of({NAME: ""}))
 
     assert postroom("transport", "pause", NAME, "--reason", "new password").code == 0
     [paused] = postroom("transport", "list", "--json").json["transports"]

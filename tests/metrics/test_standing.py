@@ -11,7 +11,7 @@ from postroom.metrics.standing import Standing, standing
 from postroom.settle.verdict import Health, TransportVerdict
 from postroom.store import heartbeats, housekeeping
 from postroom.store.open import open_async_database
-from postroom.work import transports
+from postroom.work import breakers
 from postroom.work.recovery import Recovery
 from tests.metrics.scrape import Scrape
 from tests.store.journey import LEASE, Clock, bring_to, claim, dead, enqueue, retrying, sent, settle
@@ -91,9 +91,9 @@ def test_the_oldest_due_email_is_told_by_its_age(outbox: Outbox, clock: Clock) -
 
 
 def test_a_transport_is_in_one_state(outbox: Outbox) -> None:
-    outbox.database.run(transports.learn("mx.example.org:587", None, jitter=0))
+    outbox.database.run(breakers.learn("mx.example.org:587", None, jitter=0))
     verdict = TransportVerdict(health=Health.PAUSE, reason="535 authentication failed")
-    outbox.database.run(transports.learn("smtp.example.org:25", verdict, jitter=0))
+    outbox.database.run(breakers.learn("smtp.example.org:25", verdict, jitter=0))
 
     found = scrape(outbox)
 

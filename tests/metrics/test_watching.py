@@ -25,7 +25,7 @@ from postroom.cli.watching import Look, interval_in_seconds, line
 from postroom.errors import ConfigurationError
 from postroom.metrics.standing import Standing, standing
 from postroom.store import heartbeats
-from postroom.work import transports
+from postroom.work import breakers
 from tests.store.journey import Clock, bring_to
 
 
@@ -70,7 +70,7 @@ def test_the_picture_shows_counts_what_happened_workers_and_ways_out(outbox: Out
     bring_to(outbox, Status.DEAD)
     bring_to(outbox, Status.PENDING)
     outbox.database.run(heartbeats.beat("cellar-7", host="cellar", version="1", in_flight=12, rate=3.5))
-    outbox.database.run(transports.pause("smtp.example.org:587", "holidays"))
+    outbox.database.run(breakers.pause("smtp.example.org:587", "holidays"))
     clock.advance(seconds=5)
 
     now = look(outbox)

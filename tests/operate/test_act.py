@@ -7,7 +7,7 @@ import pytest
 from postroom import Outbox, Status
 from postroom.errors import ConfigurationError, EmailNotFound, NotApplicable
 from postroom.operate import Operations, Search, TransportNotFound, TransportShared, acting
-from postroom.work import transports
+from postroom.work import breakers
 from postroom.work.breaker import BreakerState
 from tests.store.journey import bring_to, email, enqueue
 
@@ -157,7 +157,7 @@ async def test_a_version_that_never_was_is_not_found(outbox: Outbox, operations:
 
 
 async def test_a_person_pauses_and_resumes_a_transport(outbox: Outbox, operations: Operations) -> None:
-    outbox.database.run(transports.learn("smtp.example.org:587", None, jitter=0))
+    outbox.database.run(breakers.learn("smtp.example.org:587", None, jitter=0))
 
     await operations.pause_transport("smtp.example.org:587", "moving house", "grace")
     paused = (await operations.dashboard()).transports[0]
@@ -179,7 +179,7 @@ async def test_who_may_not_see_every_workspace_does_not_stop_what_all_of_them_us
     outbox: Outbox, operations: Operations
 ) -> None:
     """(E8)"""
-    outbox.database.run(transports.learn("smtp.example.org:587", None, jitter=0))
+    outbox.database.run(breakers.learn("smtp.example.org:587", None, jitter=0))
 
     with pytest.raises(TransportShared):
         await operations.pause_transport("smtp.example.org:587", "mine alone", "grace", workspaces=frozenset({"ours"}))

@@ -8,19 +8,19 @@ from postroom import Outbox
 from postroom.accounts.audit import read_audit
 from postroom.operate import Operations, TransportNotFound, TransportShared
 from postroom.settle.verdict import Health, TransportVerdict
-from postroom.work import transports
+from postroom.work import breakers
 from postroom.work.breaker import BreakerState
 
 NAME = "smtp.example.org:587"
 
 
 def states(outbox: Outbox) -> dict[str, BreakerState]:
-    known = outbox.database.run(transports.known_transports(), writes=False)
+    known = outbox.database.run(breakers.known_routes(), writes=False)
     return {each.name: each.breaker.state for each in known}
 
 
 async def test_whoever_pauses_and_resumes_is_in_the_audit_log(outbox: Outbox, operations: Operations) -> None:
-    outbox.database.run(transports.standing_of(NAME))
+    outbox.database.run(breakers.standing_of({NAME: ""}))
     await operations.pause_transport(NAME, "new password", "grace")
     paused = states(outbox)
     await operations.resume_transport(NAME, "ada")
@@ -36,7 +36,7 @@ async def test_whoever_pauses_and_resumes_is_in_the_audit_log(outbox: Outbox, op
 
 async def test_what_was_not_done_is_not_on_record(outbox: Outbox, operations: Operations) -> None:
     """(E8) Who may not see every workspace stops no transport; one that nobody knows cannot be stopped."""
-    outbox.database.run(transports.standing_of(NAME))
+    outbox.database.run(breakers.standing_of({NAME: ""}))
     with pytest.raises(TransportShared):
         await operations.pause_transport(NAME, "", "grace", workspaces=frozenset({"hotel"}))
     with pytest.raises(TransportNotFound, match=r"workers have used smtp\.example\.org:587"):
@@ -49,16 +49,16 @@ async def test_what_was_not_done_is_not_on_record(outbox: Outbox, operations: Op
 async def test_a_transport_is_on_the_dashboard_from_the_start_of_its_worker(
     outbox: Outbox, operations: Operations
 ) -> None:
-    outbox.database.run(transports.standing_of(NAME))
+    outbox.database.run(breakers.standing_of({NAME: ""}))
 
     [seen] = (await operations.dashboard()).transports
     assert (seen.name, seen.state, seen.held) == (NAME, BreakerState.OK, False)
 
 
 async def test_registering_a_transport_again_changes_nothing(outbox: Outbox) -> None:
-    outbox.database.run(transports.learn(NAME, TransportVerdict(health=Health.PAUSE, reason="535 no"), jitter=0))
-    before = outbox.database.run(transports.known_transports(), writes=False)
-    outbox.database.run(transports.standing_of(NAME))
+    outbox.database.run(breakers.learn(NAME, TransportVerdict(health=Health.PAUSE, reason="535 no"), jitter=0))
+    before = outbox.database.run(breakers.known_routes(), writes=False)
+    outbox.database.run(breakers.standing_of({NAME: ""}))
 
-    assert outbox.database.run(transports.known_transports(), writes=False) == before
+    assert outbox.database.run(breakers.known_routes(), writes=False) == before
     assert before[0].breaker.state is BreakerState.PAUSED

@@ -17,6 +17,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from postroom import Email, EmailId, Outbox, RetryPolicy, Status
+from postroom.claim.route import Route
 from postroom.errors import StoreUnavailable
 from postroom.send.smtp.pool import SmtpTransport
 from postroom.store.contract import StoredEmail
@@ -150,7 +151,7 @@ class Office:
         }
         database = open_async_database(self.url, clock=settings.pop("clock", None))
         try:
-            yield Worker(database, SmtpTransport(smtp), WorkerSettings(**known | settings))
+            yield Worker(database, [Route.over(SmtpTransport(smtp))], WorkerSettings(**known | settings))
         finally:
             await database.close()
 

@@ -12,7 +12,7 @@ import pytest
 from postroom import DeadReason, Email, EmailId, RetryPolicy, Status
 from postroom.testing import FaultProxy
 from postroom.work.breaker import WELL
-from postroom.work.transports import known_transports
+from postroom.work.breakers import known_routes
 from tests.work.office import AT_ONCE, LIMITS, PATIENCE, Office, until
 
 
@@ -351,10 +351,10 @@ def steal(office: Office, id: EmailId) -> None:
     )
 
 
-async def test_a_transport_is_known_as_soon_as_a_worker_uses_it(office: Office) -> None:
+async def test_a_route_is_known_as_soon_as_a_worker_uses_it(office: Office) -> None:
     async with office.working():
-        await until(lambda: [known.name for known in office.outbox.database.run(known_transports())] != [])
+        await until(lambda: [known.name for known in office.outbox.database.run(known_routes())] != [])
 
-        [known] = office.outbox.database.run(known_transports())
+        [known] = office.outbox.database.run(known_routes())
         assert known.breaker == WELL
-        assert str(office.server.port) in known.name
+        assert (known.name, known.server) == ("default", f"127.0.0.1:{office.server.port}")

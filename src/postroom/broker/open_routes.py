@@ -11,7 +11,7 @@ from postroom.store import questions
 from postroom.store.open import AsyncDatabase
 from postroom.store.overview import clock
 from postroom.store.plan import Plan
-from postroom.work.standing import known_routes
+from postroom.work.breakers import known_routes
 
 LOOK = 1.0
 """Seconds between looks."""

@@ -15,7 +15,7 @@ from postroom.cli.screen import print_json, standard_error, standard_output
 from postroom.cli.tables import bare_table
 from postroom.cli.target import Target
 from postroom.operate.ways_out import pause_transport, resume_transport
-from postroom.work.standing import known_routes
+from postroom.work.breakers import known_routes
 
 Transport = Annotated[str, typer.Argument(help="As `transport list` spells it.", metavar="NAME")]
 

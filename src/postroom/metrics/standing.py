@@ -19,7 +19,7 @@ from postroom.store.overview import clock
 from postroom.store.plan import Plan, ask
 from postroom.store.questions import counts, due, oldest_due
 from postroom.vocabulary import Status
-from postroom.work.standing import KnownRoute, known_routes
+from postroom.work.breakers import KnownRoute, known_routes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from postroom.store.plan import Plan
 from postroom.store.questions import counts, get, oldest_due, tallies_since
 from postroom.vocabulary import EmailId, Status
 from postroom.work.breaker import BreakerState
-from postroom.work.standing import known_routes
+from postroom.work.breakers import known_routes
 
 SILENT = timedelta(seconds=30)
 """A worker not heard of for longer is taken for dead; workers show themselves every five seconds."""

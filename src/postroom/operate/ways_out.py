@@ -6,7 +6,7 @@ from postroom.accounts.audit import write_audit
 from postroom.errors import ConfigurationError, PostroomError
 from postroom.operate.values import Workspaces
 from postroom.store.plan import Plan
-from postroom.work import standing
+from postroom.work import breakers
 from postroom.work.breaker import Breaker
 
 
@@ -21,7 +21,7 @@ class TransportNotFound(ConfigurationError, LookupError):
 def pause_transport(name: str, reason: str, by: str, *, workspaces: Workspaces = None) -> Plan[Breaker]:
     """Stop a transport until a person resumes it. Its emails wait and lose no attempt."""
     yield from _check(name, workspaces)
-    breaker = yield from standing.pause(name, f"{reason} ({by})")
+    breaker = yield from breakers.pause(name, f"{reason} ({by})")
     yield from write_audit(by, "transport_pause", transport=name, reason=reason)
     return breaker
 
@@ -29,7 +29,7 @@ def pause_transport(name: str, reason: str, by: str, *, workspaces: Workspaces =
 def resume_transport(name: str, by: str, *, workspaces: Workspaces = None) -> Plan[Breaker]:
     """Let a transport send again; the next attempt shows whether it is well."""
     yield from _check(name, workspaces)
-    breaker = yield from standing.resume(name)
+    breaker = yield from breakers.resume(name)
     yield from write_audit(by, "transport_resume", transport=name)
     return breaker
 
@@ -37,7 +37,7 @@ def resume_transport(name: str, by: str, *, workspaces: Workspaces = None) -> Pl
 def _check(name: str, workspaces: Workspaces) -> Plan[None]:
     if workspaces is not None:
         raise TransportShared("a transport carries the mail of every workspace, and you may not see them all")
-    known = yield from standing.known_routes()
+    known = yield from breakers.known_routes()
     if name not in {each.name for each in known}:
         names = ", ".join(each.name for each in known) or "none yet"
         raise TransportNotFound(f"no transport is called {name!r}; workers have used {names}")

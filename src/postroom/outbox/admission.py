@@ -18,7 +18,7 @@ from postroom.store.enqueue import enqueue
 from postroom.store.order import Order
 from postroom.store.plan import Plan
 from postroom.work.breaker import Breaker
-from postroom.work.standing import Standing, standing_of
+from postroom.work.breakers import Standing, standing_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,13 +29,13 @@ from postroom.logs import logger
 from postroom.store.contract import Claim, Claimed
 from postroom.store.open import AsyncDatabase
 from postroom.work.attempts import Attempts
+from postroom.work.breakers import standing_of
 from postroom.work.crew import Crew
 from postroom.work.journal import Journal, worker_name
 from postroom.work.loading import Loading
 from postroom.work.minder import RouteMinder
 from postroom.work.records import Records
 from postroom.work.settler import Settler
-from postroom.work.standing import standing_of
 
 DUTY = 1.0
 """Seconds between rounds of the small duties."""

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Self
 
 from postroom import config
+from postroom.claim.route import Route
 from postroom.compose import Address, Email, Limits, parse_address
 from postroom.config import RouteSettings, Settings
 from postroom.config.routes import as_tables
@@ -16,6 +17,7 @@ from postroom.errors import ConfigurationError
 from postroom.outbox.inline import InlineSettings
 from postroom.outbox.submission import NOBODY, HouseRules, Submission, Wishes
 from postroom.outbox.thread import InlineThread
+from postroom.send.contract import Transport
 from postroom.settle.policy import RetryPolicy
 from postroom.store import housekeeping
 from postroom.store.contract import Filter
@@ -42,6 +44,7 @@ class OutboxBase:
     settings: Settings
     rules: HouseRules
     clock: Clock | None
+    _transport: Transport | None = None
 
     def __init__(
         self,
@@ -49,6 +52,7 @@ class OutboxBase:
         *,
         smtp: str | None = None,
         routes: Mapping[str, str | RouteSettings] | None = None,
+        transport: Transport | None = None,
         sender: str | None = None,
         policy: str | None = None,
         policies: Mapping[str, RetryPolicy] | None = None,
@@ -60,8 +64,10 @@ class OutboxBase:
         """What is not given is taken from the environment, then from `postroom.toml`.
 
         `routes` are further ways out by name, each a URL or `RouteSettings`; `smtp` is that of the route `default`.
-        `clock` is for tests: the time everything goes by, in place of the machine's and the database's.
+        `transport` takes the place of `smtp`: a `MemoryTransport` in tests, or one of your own. `clock` is for tests:
+        the time everything goes by, in place of the machine's and the database's.
         """
+        self._transport = transport
         given = config.load(
             database=database,
             smtp=smtp,
@@ -94,13 +100,13 @@ class OutboxBase:
     def _inline_thread(self) -> InlineThread | None:
         """Who sends inline, not started yet; None when no way out is known."""
         settings = self.settings
-        if settings.smtp_url() is None:
+        if self._transport is None and not settings.all_routes():
             return None
         return InlineThread(
             InlineSettings(
                 database=self.database_url,
                 tables=settings.tables,
-                routes=lambda: routes_of(settings),
+                routes=self.routes,
                 journals=settings.journal or journal_folder(self.database_url, settings.tables),
                 lease=settings.lease,
                 limit=settings.inline_limit,
@@ -108,6 +114,10 @@ class OutboxBase:
                 clock=self.clock,
             )
         )
+
+    def routes(self) -> list[Route]:
+        """The ways out of this outbox, to be used in one process and one event loop."""
+        return [Route.over(self._transport)] if self._transport is not None else routes_of(self.settings)
 
     def _inline_order(self, email: Email, key: str | None, wishes: Wishes) -> Order:
         wishes.setdefault("policy", INLINE_POLICY)

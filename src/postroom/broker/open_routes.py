@@ -43,4 +43,4 @@ def _open_routes() -> Plan[list[str] | None]:
     shut = {route.name for route in (yield from known_routes()) if not route.breaker.may_send(now)}
     if not shut:
         return None
-    return [name for name in (yield from questions.waiting_by_route()) if name not in shut]
+    return [name for name in (yield from questions.waiting_routes()) if name not in shut]

@@ -122,6 +122,12 @@ def waiting_by_route() -> Plan[dict[str, int]]:
     return {route: int(count) for route, count in rows}
 
 
+def waiting_routes() -> Plan[list[str]]:
+    """The routes on which something waits, by name."""
+    rows = yield ask("waiting_routes", routes=None)
+    return [name for (name,) in rows]
+
+
 def asked_routes(routes: Collection[str] | None) -> list[str] | None:
     """Routes as the queries take them; None means every one."""
     return None if routes is None else sorted(routes)

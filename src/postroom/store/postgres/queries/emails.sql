@@ -135,6 +135,12 @@ FROM (
     CROSS JOIN generate_series(0, 2) AS lane
 ) next;
 
+-- The routes on which something waits, and nothing about how much.
+-- name: waiting_routes
+WITH RECURSIVE {asked_routes}
+SELECT route
+FROM asked;
+
 -- How many emails wait on each route, from the index of what waits.
 -- name: waiting_by_route
 SELECT route, count(*)

@@ -9,20 +9,20 @@ import pytest
 
 from postroom import DeadReason, OnDoubt, Priority, Status
 from postroom.operate.outlook import outlook
-from postroom.operate.sentences import house
-from postroom.operate.values import TransportView, WorkerView
+from postroom.operate.sentences import house_in_words
+from postroom.operate.values import RouteView, WorkerView
 from postroom.store.contract import Recipient, StoredEmail
 from postroom.store.heartbeats import WorkerSeen
 from postroom.vocabulary import EmailId
 from postroom.work.breaker import BreakerState
 
 NOW = datetime(2026, 5, 17, 3, 0, tzinfo=UTC)
-TRANSPORT = TransportView(
+TRANSPORT = RouteView(
     name="smtp.example.org:587", state=BreakerState.OK, reason="", since=None, next_probe_at=None, held=False
 )
 WORKER = WorkerView(
     seen=WorkerSeen(name="w", role="worker", host="h", version="1", started_at=NOW, seen_at=NOW, in_flight=0, rate=0),
-    alive=True,
+    silence=timedelta(0),
 )
 EMAIL = StoredEmail(
     id=EmailId("01890000-0000-7000-8000-000000000000"),
@@ -61,12 +61,12 @@ EMAIL = StoredEmail(
 
 def said(
     counts: dict[str, int],
-    *transports: TransportView,
+    *transports: RouteView,
     workers: tuple[WorkerView, ...] = (WORKER,),
     due_for: timedelta | None = None,
 ) -> tuple[str, str]:
     oldest = None if due_for is None else NOW - due_for
-    return house(counts, transports=transports, workers=workers, oldest_due=oldest, now=NOW)
+    return house_in_words(counts, routes=transports, workers=workers, oldest_due=oldest, now=NOW)
 
 
 def test_a_quiet_house_is_well() -> None:
@@ -136,7 +136,7 @@ def test_late_mail_is_trouble_and_tells_whether_anybody_works() -> None:
         "Mail is late: the oldest due email has waited for 4 minutes — 2 emails wait",
         "trouble",
     )
-    assert said({"pending": 2}, workers=(replace(WORKER, alive=False),), due_for=late) == (
+    assert said({"pending": 2}, workers=(replace(WORKER, silence=timedelta(minutes=1)),), due_for=late) == (
         "No worker is running, and mail has been due for 4 minutes — 2 emails wait",
         "trouble",
     )

@@ -6,7 +6,7 @@ import pytest
 
 from postroom import Outbox
 from postroom.accounts.audit import read_audit
-from postroom.operate import Operations, TransportNotFound, TransportShared
+from postroom.operate import AsyncOperations, RouteNotFound, RouteShared
 from postroom.settle.verdict import Health, TransportVerdict
 from postroom.work import transports
 from postroom.work.breaker import BreakerState
@@ -19,11 +19,11 @@ def states(outbox: Outbox) -> dict[str, BreakerState]:
     return {each.name: each.breaker.state for each in known}
 
 
-async def test_whoever_pauses_and_resumes_is_in_the_audit_log(outbox: Outbox, operations: Operations) -> None:
+async def test_whoever_pauses_and_resumes_is_in_the_audit_log(outbox: Outbox, operations: AsyncOperations) -> None:
     outbox.database.run(transports.standing_of(NAME))
-    await operations.pause_transport(NAME, "new password", "grace")
+    await operations.pause_route(NAME, "new password", "grace")
     paused = states(outbox)
-    await operations.resume_transport(NAME, "ada")
+    await operations.resume_route(NAME, "ada")
 
     page = outbox.database.run(read_audit(), writes=False)
     assert (paused, states(outbox)) == ({NAME: BreakerState.PAUSED}, {NAME: BreakerState.OK})
@@ -34,24 +34,24 @@ async def test_whoever_pauses_and_resumes_is_in_the_audit_log(outbox: Outbox, op
     assert page.entries[1].detail["reason"] == "new password"
 
 
-async def test_what_was_not_done_is_not_on_record(outbox: Outbox, operations: Operations) -> None:
+async def test_what_was_not_done_is_not_on_record(outbox: Outbox, operations: AsyncOperations) -> None:
     """(E8) Who may not see every workspace stops no transport; one that nobody knows cannot be stopped."""
     outbox.database.run(transports.standing_of(NAME))
-    with pytest.raises(TransportShared):
-        await operations.pause_transport(NAME, "", "grace", workspaces=frozenset({"hotel"}))
-    with pytest.raises(TransportNotFound, match=r"workers have used smtp\.example\.org:587"):
-        await operations.resume_transport("smtp.example.com:587", "grace")
+    with pytest.raises(RouteShared):
+        await operations.pause_route(NAME, "", "grace", workspaces=frozenset({"hotel"}))
+    with pytest.raises(RouteNotFound, match=r"known are smtp\.example\.org:587"):
+        await operations.resume_route("smtp.example.com:587", "grace")
 
     assert states(outbox) == {NAME: BreakerState.OK}
     assert outbox.database.run(read_audit(), writes=False).entries == ()
 
 
 async def test_a_transport_is_on_the_dashboard_from_the_start_of_its_worker(
-    outbox: Outbox, operations: Operations
+    outbox: Outbox, operations: AsyncOperations
 ) -> None:
     outbox.database.run(transports.standing_of(NAME))
 
-    [seen] = (await operations.dashboard()).transports
+    [seen] = (await operations.dashboard()).routes
     assert (seen.name, seen.state, seen.held) == (NAME, BreakerState.OK, False)
 
 

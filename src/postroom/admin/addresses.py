@@ -10,8 +10,6 @@ from urllib.parse import urlencode
 from postroom.operate.values import Search, Workspaces
 from postroom.vocabulary import Status
 
-LIMIT = 50
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueAddress:
@@ -77,8 +75,6 @@ class QueueAddress:
             cause=self.cause or None,
             since=_moment(self.since),
             until=_moment(self.until),
-            before=self.before or None,
-            limit=LIMIT,
             workspaces=workspaces,
         )
 

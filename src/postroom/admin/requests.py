@@ -87,11 +87,9 @@ class FilterRequest(Request):
     since: Instant | None = None
     until: Instant | None = None
 
-    def as_search(self, *, workspaces: Workspaces, **paging: Any) -> Search:
-        given = {name: value for name, value in self.model_dump().items() if value is not None}
-        given.pop("before", None)
-        given.pop("limit", None)
-        return Search(**given, workspaces=workspaces, **paging)
+    def as_search(self, *, workspaces: Workspaces) -> Search:
+        given = self.model_dump(include=set(FilterRequest.model_fields), exclude_none=True)
+        return Search(**given, workspaces=workspaces)
 
 
 class ListRequest(FilterRequest):

@@ -17,8 +17,8 @@ from postroom.operate.values import (
     EmailView,
     FailureGroup,
     FoundPage,
+    RouteView,
     Series,
-    TransportView,
     WorkerView,
 )
 from postroom.store.contract import Receipt, StoredEmail
@@ -260,8 +260,8 @@ class TransportShape(Shape):
     held: bool
 
     @classmethod
-    def of(cls, transport: TransportView) -> TransportShape:
-        return cls(**asdict(transport))
+    def of(cls, route: RouteView) -> TransportShape:
+        return cls(**asdict(route))
 
 
 class FailureShape(Shape):
@@ -318,7 +318,7 @@ class DashboardShape(Shape):
             last_day=SeriesShape.of(dashboard.last_day),
             workers=[WorkerShape.of(worker) for worker in dashboard.workers],
             broker=BrokerShape.of(dashboard),
-            transports=[TransportShape.of(transport) for transport in dashboard.transports],
+            transports=[TransportShape.of(route) for route in dashboard.routes],
             failures=[FailureShape.of(group) for group in dashboard.failures],
             failures_capped=dashboard.failures_capped,
         )
@@ -334,7 +334,7 @@ class ActResultShape(Shape):
 
     @classmethod
     def of(cls, result: ActResult) -> ActResultShape:
-        return cls(**asdict(result))
+        return cls(matched=result.matched, done=result.done, skipped=result.skipped, capped=result.capped)
 
 
 class ReceiptShape(Shape):

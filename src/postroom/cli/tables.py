@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from postroom.cli.moments import exact, relative
+from postroom.operate.values import RouteView
 from postroom.store.contract import HistoryEntry, Recipient, StoredEmail
 from postroom.store.unreadable import UNREADABLE
 from postroom.vocabulary import Status
@@ -28,6 +29,9 @@ STYLES: Mapping[str, str] = {
     "warn": "yellow",
     "fail": "bold red",
 }
+
+TONES: Mapping[str, str] = {"well": "green", "attention": "yellow", "trouble": "bold red"}
+"""Of the sentence that tells how the house stands."""
 
 _WIDE = 110
 """From this width on there is room for everything in a list."""
@@ -87,6 +91,14 @@ def counts_table(counts: Mapping[str, int]) -> Table:
     table.columns[1].justify = "right"
     for status, count in counts.items():
         table.add_row(status_text(status), Text(f"{count:,}", style="" if count else "dim"))
+    return table
+
+
+def routes_table(routes: Iterable[RouteView]) -> Table:
+    """The ways out, and how they are doing."""
+    table = bare_table("transport", "state", "reason")
+    for route in routes:
+        table.add_row(Text(route.name), status_text(route.state), Text(route.reason))
     return table
 
 

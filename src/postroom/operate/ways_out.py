@@ -1,43 +1,77 @@
-"""Pausing and resuming a transport, as plans: whoever carries them out, it is on record who acted."""
+"""The ways out: how each is doing, pausing and resuming one. Whoever acts, it is on record who did."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from postroom.accounts.audit import write_audit
 from postroom.errors import ConfigurationError, PostroomError
-from postroom.operate.values import Workspaces
+from postroom.operate.values import RouteView, Workspaces
 from postroom.store.plan import Plan
 from postroom.work import transports
-from postroom.work.breaker import Breaker
+from postroom.work.breaker import Breaker, BreakerState
 
 
-class TransportShared(PostroomError):
-    """Every workspace's mail leaves by a transport: who may not see all of them does not stop or start it."""
+class RouteShared(PostroomError):
+    """Every workspace's mail leaves by a route: who may not see all of them does not stop or start it."""
 
 
-class TransportNotFound(ConfigurationError, LookupError):
-    """No worker has ever used a transport of this name."""
+class RouteNotFound(ConfigurationError, LookupError):
+    """No worker has ever used a route of this name, and the settings do not know it."""
 
 
-def pause_transport(name: str, reason: str, by: str, *, workspaces: Workspaces = None) -> Plan[Breaker]:
-    """Stop a transport until a person resumes it. Its emails wait and lose no attempt."""
-    yield from _check(name, workspaces)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredRoute:
+    """What the settings of whoever asks say of a route."""
+
+    server: str = ""
+    fallback: str | None = None
+
+
+Declared = Mapping[str, DeclaredRoute]
+"""By name. Workers may have settings of their own, and routes that are not among these."""
+
+
+def routes(declared: Declared, *, workspaces: Workspaces = None) -> Plan[tuple[RouteView, ...]]:
+    """Every way out that a worker has used or the settings know, by name."""
+    known = {each.name: each.breaker for each in (yield from transports.known_transports())}
+    names = sorted({*known, *declared})
+    return tuple(_view(name, known.get(name, Breaker()), declared.get(name, DeclaredRoute())) for name in names)
+
+
+def pause_route(name: str, reason: str, by: str, *, declared: Declared, workspaces: Workspaces = None) -> Plan[Breaker]:
+    """Stop a route until a person resumes it. Its emails wait and lose no attempt."""
+    yield from _check(name, declared, workspaces)
     breaker = yield from transports.pause(name, f"{reason} ({by})")
     yield from write_audit(by, "transport_pause", transport=name, reason=reason)
     return breaker
 
 
-def resume_transport(name: str, by: str, *, workspaces: Workspaces = None) -> Plan[Breaker]:
-    """Let a transport send again; the next attempt shows whether it is well."""
-    yield from _check(name, workspaces)
+def resume_route(name: str, by: str, *, declared: Declared, workspaces: Workspaces = None) -> Plan[Breaker]:
+    """Let a route send again; the next attempt shows whether it is well."""
+    yield from _check(name, declared, workspaces)
     breaker = yield from transports.resume(name)
     yield from write_audit(by, "transport_resume", transport=name)
     return breaker
 
 
-def _check(name: str, workspaces: Workspaces) -> Plan[None]:
+def _view(name: str, breaker: Breaker, declared: DeclaredRoute) -> RouteView:
+    return RouteView(
+        name=name,
+        server=declared.server,
+        state=breaker.state,
+        reason=breaker.reason,
+        since=breaker.since,
+        next_probe_at=breaker.next_probe_at,
+        held=breaker.state is BreakerState.PAUSED and breaker.next_probe_at is None,
+        fallback=declared.fallback,
+    )
+
+
+def _check(name: str, declared: Declared, workspaces: Workspaces) -> Plan[None]:
     if workspaces is not None:
-        raise TransportShared("a transport carries the mail of every workspace, and you may not see them all")
-    known = yield from transports.known_transports()
-    if name not in {each.name for each in known}:
-        names = ", ".join(each.name for each in known) or "none yet"
-        raise TransportNotFound(f"no transport is called {name!r}; workers have used {names}")
+        raise RouteShared("a route carries the mail of every workspace, and you may not see them all")
+    known = [each.name for each in (yield from routes(declared))]
+    if name not in known:
+        raise RouteNotFound(f"no route is called {name!r}; known are {', '.join(known) or 'none yet'}")

@@ -39,7 +39,7 @@ from postroom.admin.described import (
 )
 from postroom.compose import Attachment, Email
 from postroom.operate.values import Search, Workspaces
-from postroom.outbox.submission import Submission, Wishes
+from postroom.outbox.submission import Submission, Wishes, read_priority
 from postroom.vocabulary import OnDoubt, Status
 
 _LONGEST = 200
@@ -230,7 +230,7 @@ class EnqueueRequest(Request):
     def _wishes(self) -> Wishes:
         return Wishes(
             policy=self.policy,
-            priority=self.priority,
+            priority=read_priority(self.priority),
             not_before=self.not_before,
             expires_at=self.expires_at,
             kind=self.kind,

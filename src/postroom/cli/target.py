@@ -108,8 +108,7 @@ class Target:
 
 def _hidden(settings: Settings) -> Settings:
     """The settings, whose secrets no line of ours shows from now on."""
-    for secret in (settings.database, settings.smtp, settings.broker, settings.secret):
-        keep_secret(secret.get_secret_value() if secret else None)
+    keep_secret(*settings.secrets())
     return settings
 
 

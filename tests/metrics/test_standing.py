@@ -99,7 +99,7 @@ def test_a_transport_is_in_one_state(outbox: Outbox) -> None:
 
     for name, state in (("mx.example.org:587", "ok"), ("smtp.example.org:25", "paused")):
         told = {
-            each: found("postroom_transport_state", transport=name, state=each)
+            each: found("postroom_transport_state", route=name, state=each)
             for each in ("ok", "throttled", "open", "paused")
         }
         assert told == {**dict.fromkeys(told, 0), state: 1}

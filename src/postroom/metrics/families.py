@@ -19,7 +19,7 @@ from postroom.vocabulary import Status
 from postroom.work.breaker import BreakerState
 
 MOST_HOSTS = 100
-MOST_TRANSPORTS = 100
+MOST_ROUTES = 100
 MOST_QUEUES = 20
 """How many of each are told apart: a label with ever more values would fill whoever scrapes us."""
 
@@ -92,17 +92,18 @@ def standing_families(standing: Standing) -> Iterator[Metric]:
     yield _gauge(catalogue.OLDEST_DUE, standing.oldest_due_seconds)
     for name, metric in catalogue.TOTALS.items():
         yield _counter(metric, standing.totals[name])
-    yield _transports(standing)
+    yield from _routes(standing)
     yield from _workers(standing)
     yield from _broker(standing)
 
 
-def _transports(standing: Standing) -> Metric:
-    family = _gauge(catalogue.TRANSPORT_STATE)
-    for route in standing.routes[:MOST_TRANSPORTS]:
+def _routes(standing: Standing) -> Iterator[Metric]:
+    states, waiting = _gauge(catalogue.TRANSPORT_STATE), _gauge(catalogue.WAITING)
+    for route in standing.routes[:MOST_ROUTES]:
         for state in BreakerState:
-            family.add_metric([route.name, state.value], route.state is state)
-    return family
+            states.add_metric([route.name, state.value], route.state is state)
+        waiting.add_metric([route.name], route.waiting or 0)
+    yield from (states, waiting)
 
 
 def _workers(standing: Standing) -> Iterator[Metric]:

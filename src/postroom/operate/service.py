@@ -31,7 +31,7 @@ from postroom.operate.values import (
     Workspaces,
 )
 from postroom.operate.verb import Awaiting, Blocking, Shell, asks, asks_in_steps, does, does_in_steps
-from postroom.operate.ways_out import Declared, pause_route, resume_route, routes
+from postroom.operate.ways_out import Declared, declared_in, pause_route, resume_route, routes
 from postroom.store.contract import Conservation
 from postroom.store.plan import Course, Plan
 from postroom.store.questions import conservation, histories
@@ -150,7 +150,7 @@ class Verbs(Shell):
 
     @property
     def _declared(self) -> Declared:
-        return {}
+        return declared_in(self.settings)
 
 
 class Operations(Blocking, Verbs):

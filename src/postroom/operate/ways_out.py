@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from postroom.accounts.audit import write_audit
+from postroom.config import RouteSettings, RouteTable, Settings
 from postroom.errors import ConfigurationError, PostroomError
 from postroom.operate.values import RouteView, Workspaces
 from postroom.store.plan import Plan
@@ -26,11 +28,33 @@ class DeclaredRoute:
     """What the settings of whoever asks say of a route."""
 
     server: str = ""
+    """Where it leads; empty where only workers know."""
     fallback: str | None = None
 
 
 Declared = Mapping[str, DeclaredRoute]
 """By name. Workers may have settings of their own, and routes that are not among these."""
+
+
+def declared_in(settings: Settings) -> Declared:
+    """The routes that the settings name; the default one where they say anything of it."""
+    usable = settings.all_routes()
+    names = dict.fromkeys((*usable, *settings.routes))
+    return {name: _declared(usable.get(name), settings.routes.get(name)) for name in names}
+
+
+def _declared(usable: RouteSettings | None, table: RouteTable | None) -> DeclaredRoute:
+    fallback = table.fallback if table is not None else None
+    return DeclaredRoute(server="" if usable is None else _server(usable.transport), fallback=fallback)
+
+
+def _server(url: str) -> str:
+    """Host and port of a URL, without what is secret in it."""
+    try:
+        parts = urlsplit(url)
+        return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or ""
+    except ValueError:
+        return ""  # a URL that cannot be read is told of by whoever has to use it
 
 
 def routes(declared: Declared, *, workspaces: Workspaces = None) -> Plan[tuple[RouteView, ...]]:

@@ -25,6 +25,7 @@ EMAIL = Claimed(
     kind="",
     workspace="",
     channel="email",
+    route="default",
     sensitive=False,
     outcomes=None,
     expires_at=None,

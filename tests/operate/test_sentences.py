@@ -30,6 +30,7 @@ EMAIL = StoredEmail(
     priority=Priority.NORMAL,
     kind="",
     workspace="",
+    route="default",
     key=None,
     subject="Hi",
     message_id="<m@example.org>",

@@ -32,6 +32,7 @@ def a_parcel(recipients: int = 1, *, inline: bool = False, **changes: Any) -> Pa
         "kind": "welcome",
         "workspace": "",
         "channel": "email",
+        "route": "default",
         "sensitive": False,
         "outcomes": None,
         "expires_at": None,

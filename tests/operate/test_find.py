@@ -6,6 +6,7 @@ import pytest
 
 from postroom import Outbox, Status
 from postroom.operate import AsyncOperations, Search, finding
+from postroom.store import acts
 from tests.store.journey import Clock, bring_to, claim, dead, email, enqueue, settle
 
 
@@ -24,6 +25,7 @@ async def found(operations: AsyncOperations, q: str = "", **fields: object) -> l
         ("spring", "tag"),
         ("tag:spring", "tag"),
         ("kind:receipt", "kind"),
+        ("route:bulk", "route"),
         ("key:order-7:confirmed", "key"),
         ("to:grace@example.org", "recipient"),
         ("your order", "subject"),
@@ -36,7 +38,10 @@ async def test_a_text_is_recognised_by_its_shape(
 ) -> None:
     outbox.enqueue(email("Something else", to="ada@example.org"), key="order-8", kind="welcome")
     wanted = email("Your order", to="grace@example.org", tags=["spring"])
-    outbox.enqueue(wanted, key="order-7:confirmed", kind="receipt")
+    id = outbox.enqueue(wanted, key="order-7:confirmed", kind="receipt").id
+    outbox.database.run(acts.move_route(from_route="default", to="bulk", actor=None, limit=10))
+    outbox.database.run(acts.move_route(from_route="bulk", to="default", actor=None, limit=1))
+    assert outbox.get(id).route == "bulk"
 
     page = await operations.find(Search(q=q))
 

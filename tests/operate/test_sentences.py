@@ -114,6 +114,34 @@ def test_an_outage_names_its_server_once() -> None:
     assert outlook(EMAIL, obstacle=ill, now=NOW).count("smtp.example.org:587") == 1
 
 
+def test_a_route_is_called_by_its_name_where_it_is_one_among_others() -> None:
+    only = replace(TRANSPORT, name="default", server="smtp.example.org:587")
+
+    assert (only.title, replace(only, server="").title) == ("smtp.example.org:587", "default")
+    assert replace(only, name="bulk").title == "bulk (smtp.example.org:587)"
+
+
+def test_an_outage_that_a_fallback_covers_needs_attention_and_tells_by_which_way_emails_leave() -> None:
+    backup = replace(TRANSPORT, name="backup")
+    ill = replace(
+        TRANSPORT, name="default", server="mx:25", state=BreakerState.OPEN, reason="mx:25: away", fallback="backup"
+    )
+
+    assert said({"pending": 2}, backup, ill) == (
+        "mx:25 cannot be reached: away — its due emails leave by backup",
+        "attention",
+    )
+    assert said({"pending": 2}, replace(backup, state=BreakerState.OPEN), ill)[1] == "trouble"
+    assert said({"pending": 2}, backup, replace(ill, state=BreakerState.PAUSED, held=True))[1] == "trouble"
+    assert outlook(EMAIL, obstacle=ill, now=NOW) == "Due: it leaves by backup, because mx:25 is out of reach."
+
+
+def test_of_several_routes_only_what_waits_for_the_one_in_trouble_is_counted() -> None:
+    ill = replace(TRANSPORT, state=BreakerState.OPEN, reason="away", waiting=3)
+
+    assert said({"pending": 20}, replace(TRANSPORT, name="bulk", waiting=17), ill)[0].endswith("— 3 emails wait")
+
+
 def test_a_pause_by_a_person_is_told_as_one() -> None:
     held = replace(TRANSPORT, state=BreakerState.PAUSED, reason="moving house (grace)", held=True)
 

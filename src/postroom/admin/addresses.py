@@ -19,6 +19,7 @@ class QueueAddress:
     status: str = ""
     kind: str = ""
     workspace: str = ""
+    route: str = ""
     tag: str = ""
     recipient: str = ""
     code: str = ""
@@ -69,6 +70,7 @@ class QueueAddress:
             status=Status(self.status) if self.status else None,
             kind=self.kind or None,
             workspace=self.workspace or None,
+            route=self.route or None,
             tag=self.tag or None,
             recipient=self.recipient or None,
             reply_code=int(self.code) if self.code else None,

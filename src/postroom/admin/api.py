@@ -41,7 +41,7 @@ _ERRORS = {
     400: "The body cannot be read.",
     401: "Nobody is signed in, or the token stands for nothing.",
     403: "The person may not do this.",
-    404: "There is no such email or transport, or it may not be seen.",
+    404: "There is no such email or route, or it may not be seen.",
     409: "The email's present status does not allow it.",
     422: "The request is not understood.",
     503: "The database cannot be reached just now.",
@@ -168,14 +168,14 @@ async def _act(
 
 @router.post("/admin/transports/{name}/pause", tags=["transports"], responses=_may_answer(404))
 async def pause_transport(operations: Service, person: Operator, name: str, why: PauseRequest) -> BreakerShape:
-    """Stop a transport until a person resumes it. Its emails wait and lose no attempt."""
+    """Stop a route until a person resumes it. Its emails wait and lose no attempt."""
     breaker = await operations.pause_route(name, why.reason, person.name, workspaces=person.workspaces)
     return BreakerShape(name=name, state=breaker.state, reason=breaker.reason)
 
 
 @router.post("/admin/transports/{name}/resume", tags=["transports"], responses=_may_answer(404))
 async def resume_transport(operations: Service, person: Operator, name: str) -> BreakerShape:
-    """Let a transport send again; the next attempt shows whether it is well."""
+    """Let a route send again; the next attempt shows whether it is well."""
     breaker = await operations.resume_route(name, person.name, workspaces=person.workspaces)
     return BreakerShape(name=name, state=breaker.state, reason=breaker.reason)
 

@@ -91,7 +91,7 @@ async def act_on_one(request: Request, person: Operator, id: str, name: str) -> 
 
 @router.post("/admin/transports/{name}")
 async def transport(request: Request, person: Operator, name: str) -> Response:
-    """Pause or resume a transport."""
+    """Pause or resume a route."""
     form = await request.form()
     which, home = _text(form, "name"), f"{root_of(request)}/admin"
     operations = operations_of(request)
@@ -104,7 +104,7 @@ async def transport(request: Request, person: Operator, name: str) -> Response:
         else:
             raise HTTPException(404)
     except RouteNotFound:
-        return _go(with_notice(home, "no_transport"))
+        return _go(with_notice(home, "no_route"))
     except RouteShared:
         raise HTTPException(403) from None
     return _go(with_notice(home, name))

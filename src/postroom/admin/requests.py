@@ -80,6 +80,7 @@ class FilterRequest(Request):
     status: Status | None = None
     kind: Line | None = None
     workspace: Annotated[str, StringConstraints(max_length=_LONGEST, pattern=r"^[^\x00-\x1f\x7f]*$")] | None = None
+    route: Line | None = None
     tag: Line | None = None
     recipient: Line | None = None
     reply_code: Annotated[int, Field(ge=200, le=599)] | None = None
@@ -167,7 +168,7 @@ class ReplayRequest(Request):
 
 
 class PauseRequest(Request):
-    """Why a transport is to stop."""
+    """Why a route is to stop."""
 
     reason: Line = "paused at the desk"
 

@@ -61,6 +61,7 @@ class EmailShape(Shape):
     priority: str
     kind: str
     workspace: str
+    route: str
     key: str | None
     subject: str
     message_id: str
@@ -252,12 +253,17 @@ class BrokerShape(Shape):
 
 
 class TransportShape(Shape):
+    """A way out. `waiting` is null for those who may not see every workspace."""
+
     name: str
     state: BreakerState
     reason: str
     since: datetime | None
     next_probe_at: datetime | None
     held: bool
+    server: str
+    waiting: int | None
+    fallback: str | None
 
     @classmethod
     def of(cls, route: RouteView) -> TransportShape:
@@ -350,7 +356,7 @@ class ReceiptShape(Shape):
 
 
 class BreakerShape(Shape):
-    """How a transport stands after a person paused or resumed it."""
+    """How a route stands after a person paused or resumed it."""
 
     name: str
     state: BreakerState

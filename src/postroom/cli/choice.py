@@ -31,6 +31,7 @@ class FilterOptions:
     ] = None
     kind: Annotated[str | None, typer.Option(help="Of this kind.", rich_help_panel=_PANEL)] = None
     workspace: Annotated[str | None, typer.Option(help="In this workspace.", rich_help_panel=_PANEL)] = None
+    route: Annotated[str | None, typer.Option(help="On this route.", rich_help_panel=_PANEL)] = None
     recipient: Annotated[
         str | None, typer.Option(help="To this address, in to, cc or bcc.", metavar="ADDRESS", rich_help_panel=_PANEL)
     ] = None

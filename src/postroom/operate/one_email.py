@@ -42,10 +42,12 @@ def whole_email(id: EmailId, declared: Declared, *, workspaces: Workspaces = Non
     ways_out = yield from routes(declared, workspaces=workspaces)
     known = yield from versions(id)
     attempts = attempts_of(email, known)
+    route = next((each for each in ways_out if each.name == email.route), None)
     return EmailView(
         at=now,
         email=email,
-        sentence=outlook(email, obstacle=worst(ways_out, now), now=now),
+        sentence=outlook(email, obstacle=worst([route] if route else [], now), now=now),
+        route=route,
         attempts=attempts,
         recipients=email.recipients,
         rows=rows_of(email, attempts),

@@ -46,6 +46,8 @@ def _waiting(email: StoredEmail, obstacle: RouteView | None, now: datetime) -> s
     if due is not None and due > now:
         what = f"attempt {email.attempts + 1} of {email.max_attempts}" if email.attempts else "the first attempt"
         return f"{failed}Next, {what} is due {from_now(due, now)}."
+    if obstacle is not None and obstacle.falls_back:
+        return f"{failed}Due: it leaves by {obstacle.fallback}, because {obstacle.title} is {_state(obstacle)}."
     if obstacle is not None:
         return f"{failed}Due, and waits because {obstacle.title} is {_state(obstacle)}: {_look(obstacle, now)}"
     return f"{failed}Due now: the next free worker takes it."

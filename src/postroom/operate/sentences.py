@@ -32,15 +32,18 @@ def house_in_words(
 ) -> tuple[str, str]:
     """How the house is, in one sentence, and its tone: `well`, `attention` or `trouble`."""
     waiting = waiting_in(counts)
-    ill = worst(routes, now)
+    covered = [route for route in routes if _is_covered(route, routes)]
+    ill = worst([route for route in routes if route not in covered], now)
     if ill is not None and ill.state is not BreakerState.THROTTLED:
-        return f"{trouble(ill, now)} — {emails_wait(waiting)}", "trouble"
+        return f"{trouble(ill, now)} — {_held_up(ill, waiting)}", "trouble"
     if broker is not None and (told := hitch(broker, counts, direct=_works_directly(workers), now=now)):
         return told
     if oldest_due is not None and now - oldest_due > LATE:
         return f"{_lateness(workers, now - oldest_due)} — {emails_wait(waiting)}", "trouble"
     if ill is not None:
-        return f"{trouble(ill, now)} — {emails_wait(waiting)}", "attention"
+        return f"{trouble(ill, now)} — {_held_up(ill, waiting)}", "attention"
+    if covered:
+        return f"{trouble(covered[0], now)} — its due emails leave by {covered[0].fallback}", "attention"
     return _moving(counts, waiting)
 
 
@@ -51,6 +54,16 @@ def worst(routes: Sequence[RouteView], now: datetime) -> RouteView | None:
             if route.state is state and not _rest_is_over(route, now):
                 return route
     return None
+
+
+def _is_covered(route: RouteView, routes: Sequence[RouteView]) -> bool:
+    """It is in trouble, and another one that is well takes its emails."""
+    return route.falls_back and any(each.name == route.fallback and each.state is BreakerState.OK for each in routes)
+
+
+def _held_up(route: RouteView, waiting: int) -> str:
+    """How many emails wait for it, or, where that is not told, in all."""
+    return emails_wait(waiting if route.waiting is None else route.waiting)
 
 
 def _rest_is_over(route: RouteView, now: datetime) -> bool:

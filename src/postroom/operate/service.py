@@ -31,7 +31,7 @@ from postroom.operate.values import (
     Workspaces,
 )
 from postroom.operate.verb import Awaiting, Blocking, Shell, asks, asks_in_steps, does, does_in_steps
-from postroom.operate.ways_out import Declared, declared_in, pause_route, resume_route, routes
+from postroom.operate.ways_out import Declared, declared_in, move_route, pause_route, resume_route, routes
 from postroom.store.contract import Conservation
 from postroom.store.plan import Course, Plan
 from postroom.store.questions import conservation, histories
@@ -147,6 +147,13 @@ class Verbs(Shell):
     def resume_route(self, name: str, by: str, *, workspaces: Workspaces = None) -> Plan[Breaker]:
         """Let a route send again; the next attempt shows whether it is well. It is in the audit log."""
         return resume_route(name, by, declared=self._declared, workspaces=workspaces)
+
+    @does_in_steps
+    def move_route(
+        self, name: str, to: str, by: str, *, limit: int | None = None, workspaces: Workspaces = None
+    ) -> Course[int]:
+        """Let emails that wait for one route leave by another; how many were moved. It is in the audit log."""
+        return move_route(name, to, by, limit=limit, declared=self._declared, workspaces=workspaces)
 
     @property
     def _declared(self) -> Declared:

@@ -11,7 +11,7 @@ from postroom.operate.broker import BrokerView
 from postroom.store.contract import Filter, Recipient, StoredEmail
 from postroom.store.heartbeats import WorkerSeen
 from postroom.store.overview import Version
-from postroom.vocabulary import DeadReason, EmailId, Status
+from postroom.vocabulary import DEFAULT_ROUTE, DeadReason, EmailId, Status
 from postroom.work.breaker import BreakerState
 
 Workspaces = frozenset[str] | None
@@ -19,9 +19,6 @@ Workspaces = frozenset[str] | None
 
 WORKER = "worker"
 """The role of those who need no broker."""
-
-DEFAULT_ROUTE = "default"
-"""The way out of whoever has named none."""
 
 HAPPENINGS = (
     "enqueued", "sent", "retried", "doubted", "died", "taken_over", "cancelled", "dismissed", "pruned",
@@ -104,6 +101,18 @@ class RouteView:
     """How many emails wait for it; None where that is not told, or not for somebody who may not see all of them."""
     fallback: str | None = None
     """The route that takes its due emails while it is in trouble; None where there is none, or none is known here."""
+
+    @property
+    def falls_back(self) -> bool:
+        """Its due emails leave by the other one now: it is in trouble, and nobody holds it on purpose."""
+        return self.fallback is not None and not self.held and self.state in (BreakerState.OPEN, BreakerState.PAUSED)
+
+    @property
+    def state_in_words(self) -> str:
+        """As people say it."""
+        if self.held:
+            return "held by a person"
+        return "not reachable" if self.state is BreakerState.OPEN else self.state.value
 
     @property
     def title(self) -> str:
@@ -315,6 +324,8 @@ class EmailView:
     """With its history, oldest line first: who did what when."""
     sentence: str
     """Why it is not sent yet, what happens next, and when."""
+    route: RouteView | None
+    """How its way out is doing; None where nobody here knows that route."""
     attempts: tuple[AttemptView, ...]
     """Oldest first, with the one that sent it."""
     recipients: tuple[Recipient, ...]

@@ -10,9 +10,15 @@ from postroom.accounts.audit import write_audit
 from postroom.config import RouteSettings, RouteTable, Settings
 from postroom.errors import ConfigurationError, PostroomError
 from postroom.operate.values import RouteView, Workspaces
-from postroom.store.plan import Plan
+from postroom.store import acts
+from postroom.store.plan import Course, Plan
+from postroom.store.questions import waiting_by_route
 from postroom.work import transports
 from postroom.work.breaker import Breaker, BreakerState
+from postroom.work.transports import KnownTransport
+
+MOVED = 1_000
+"""Emails that are moved in one transaction."""
 
 
 class RouteShared(PostroomError):
@@ -58,17 +64,20 @@ def _server(url: str) -> str:
 
 
 def routes(declared: Declared, *, workspaces: Workspaces = None) -> Plan[tuple[RouteView, ...]]:
-    """Every way out that a worker has used or the settings know, by name."""
-    known = {each.name: each.breaker for each in (yield from transports.known_transports())}
-    names = sorted({*known, *declared})
-    return tuple(_view(name, known.get(name, Breaker()), declared.get(name, DeclaredRoute())) for name in names)
+    """Every way out that a worker has used, that the settings know or that emails wait for, by name."""
+    known = {each.name: each for each in (yield from transports.known_transports())}
+    waiting = (yield from waiting_by_route()) if workspaces is None else None
+    return tuple(
+        _view(name, known.get(name), declared.get(name, DeclaredRoute()), waiting)
+        for name in sorted({*known, *declared, *(waiting or ())})
+    )
 
 
 def pause_route(name: str, reason: str, by: str, *, declared: Declared, workspaces: Workspaces = None) -> Plan[Breaker]:
     """Stop a route until a person resumes it. Its emails wait and lose no attempt."""
     yield from _check(name, declared, workspaces)
     breaker = yield from transports.pause(name, f"{reason} ({by})")
-    yield from write_audit(by, "transport_pause", transport=name, reason=reason)
+    yield from write_audit(by, "route_pause", route=name, reason=reason)
     return breaker
 
 
@@ -76,14 +85,44 @@ def resume_route(name: str, by: str, *, declared: Declared, workspaces: Workspac
     """Let a route send again; the next attempt shows whether it is well."""
     yield from _check(name, declared, workspaces)
     breaker = yield from transports.resume(name)
-    yield from write_audit(by, "transport_resume", transport=name)
+    yield from write_audit(by, "route_resume", route=name)
     return breaker
 
 
-def _view(name: str, breaker: Breaker, declared: DeclaredRoute) -> RouteView:
+def move_route(
+    name: str, to: str, by: str, *, limit: int | None, declared: Declared, workspaces: Workspaces = None
+) -> Course[int]:
+    """Let emails that wait for one route leave by another, those whose turn comes first; how many were moved.
+
+    In batches, each in a transaction of its own; what each moved is on record with it.
+    """
+    yield _check(name, declared, workspaces)
+    yield _check(to, declared, workspaces)
+    moved = 0
+    while limit is None or moved < limit:
+        batch = MOVED if limit is None else min(MOVED, limit - moved)
+        some: int = yield _move(name, to, by, batch)
+        moved += some
+        if some < batch:
+            break
+    return moved
+
+
+def _move(name: str, to: str, by: str, limit: int) -> Plan[int]:
+    moved = yield from acts.move_route(from_route=name, to=to, actor=by, limit=limit)
+    if moved:
+        yield from write_audit(by, "route_move", route=name, to=to, emails=moved)
+    return moved
+
+
+def _view(
+    name: str, known: KnownTransport | None, declared: DeclaredRoute, waiting: Mapping[str, int] | None
+) -> RouteView:
+    breaker = Breaker() if known is None else known.breaker
     return RouteView(
         name=name,
-        server=declared.server,
+        server=getattr(known, "server", "") or declared.server,
+        waiting=None if waiting is None else waiting.get(name, 0),
         state=breaker.state,
         reason=breaker.reason,
         since=breaker.since,

@@ -8,14 +8,13 @@ error that says which was meant.
 """
 
 from postroom.config.loading import load
-from postroom.config.routes import DEFAULT_ROUTE, RouteSettings, RouteTable
+from postroom.config.routes import RouteSettings, RouteTable
 from postroom.config.routing import RoutingRule
 from postroom.config.settings import Settings
 from postroom.config.sources import config_file
 from postroom.config.webhooks import EventSettings, WebhookSettings
 
 __all__ = [
-    "DEFAULT_ROUTE",
     "EventSettings",
     "RouteSettings",
     "RouteTable",

@@ -12,9 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, mo
 
 from postroom.config.spelling import suggestion
 from postroom.errors import ConfigurationError
-
-DEFAULT_ROUTE = "default"
-"""The route of `POSTROOM_SMTP`, and of every email that names none and that no rule holds for."""
+from postroom.vocabulary import DEFAULT_ROUTE
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,49}", re.ASCII)
 _RATE = re.compile(r"[1-9]\d*/[smhd]", re.ASCII)

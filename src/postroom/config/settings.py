@@ -19,7 +19,6 @@ from pydantic import (
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from postroom.config.routes import (
-    DEFAULT_ROUTE,
     RouteSettings,
     RouteTable,
     check_name,
@@ -33,6 +32,7 @@ from postroom.config.webhooks import EventSettings, WebhookSettings
 from postroom.duration import parse_duration
 from postroom.errors import ConfigurationError
 from postroom.settle.policy import RetryPolicy
+from postroom.vocabulary import DEFAULT_ROUTE
 
 
 def _duration(value: Any) -> timedelta:

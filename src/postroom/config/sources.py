@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 
-from postroom.config.routes import DEFAULT_ROUTE
 from postroom.config.spelling import mistyped
 from postroom.errors import ConfigurationError
+from postroom.vocabulary import DEFAULT_ROUTE
 
 PREFIX = "POSTROOM_"
 CONFIG_FILE = "postroom.toml"

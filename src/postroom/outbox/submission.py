@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 from postroom.compose import DEFAULT_LIMITS, Address, Email, Letter, Limits, check_key
-from postroom.config import DEFAULT_ROUTE, RoutingRule
+from postroom.config import RoutingRule
 from postroom.config.spelling import suggestion
 from postroom.errors import ConfigurationError, InvalidEmail
 from postroom.outbox.routing import choose
 from postroom.settle.policy import PRESETS, RetryPolicy
 from postroom.store.ids import new_id
 from postroom.store.order import Order
-from postroom.vocabulary import OnDoubt, Priority
+from postroom.vocabulary import DEFAULT_ROUTE, OnDoubt, Priority
 
 NOBODY = Address("", "postroom@localhost")
 """The sender of last resort, so that a first try works; `postroom doctor` asks for a real one."""

@@ -118,6 +118,19 @@ def test_a_lost_email_is_a_failure(postroom: CommandLine, outbox: Outbox) -> Non
     assert postroom("doctor").code == 1
 
 
+def test_the_server_of_every_route_is_asked(
+    postroom: CommandLine, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ScriptedSmtp() as server, ScriptedSmtp() as gone:
+        monkeypatch.setenv("POSTROOM_SMTP", server.url)
+        monkeypatch.setenv("POSTROOM_ROUTES__BACKUP__TRANSPORT", gone.url)
+        gone.stop()
+        checks = {check["name"]: check for check in postroom("doctor", "--json").json["checks"]}
+
+    assert (checks["smtp"]["level"], checks["smtp backup"]["level"]) == ("ok", "fail")
+    assert "routes.backup.transport" in checks["smtp backup"]["remedy"]
+
+
 def test_emails_that_wait_too_long_and_closed_routes_are_worth_a_look(postroom: CommandLine, outbox: Outbox) -> None:
     enqueue(outbox, not_before=datetime.now(UTC) - timedelta(hours=2))
     outbox.database.run(transports.pause("mx:25", "quota"))

@@ -21,7 +21,7 @@ NOW = datetime(2026, 5, 17, 3, 0, tzinfo=UTC)
         ("deferred", {"until": "2026-05-17T06:30:00+00:00", "reason": "quota"}, "until 06:30 UTC: quota"),
         ("deferred", {"until": "2026-05-18T08:30:00+02:00"}, "until 18 May 2026, 06:30 UTC"),
         ("deferred", {"until": "some day"}, "until some day"),
-        ("replayed", {"corrected": ["subject", "to"], "version": 2}, "corrected: subject, to"),
+        ("replayed", {"corrected": ["subject", "to"], "version": 2}, "subject, to corrected"),
         ("replayed", {"corrected": []}, ""),
         ("settled", {"settled_from": "journal"}, "the database had forgotten it, the journal knew"),
         ("failed", {"code": 450}, ""),

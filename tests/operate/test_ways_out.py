@@ -74,6 +74,7 @@ async def test_a_route_that_only_the_settings_know_is_listed_and_can_be_paused(
     assert (before["backup"].server, before["backup"].state) == ("backup.example.org:2525", BreakerState.OK)
     assert (before["bulk"].server, before["bulk"].fallback) == ("b", "backup")
     assert after["backup"].held
+    assert (before["backup"].used, after["backup"].used) == (False, True)
     assert "secret" not in repr(after)
 
 

@@ -52,7 +52,7 @@ def examine(target: Target) -> Iterator[Finding]:
     yield check_sender(settings)
     yield from _examine_database(target)
     yield from check_journals(settings)
-    yield check_smtp(settings)
+    yield from check_smtp(settings)
     yield from check_broker(settings)
 
 

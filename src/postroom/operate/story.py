@@ -18,7 +18,7 @@ def in_words(entry: HistoryEntry, now: datetime) -> str:
         case "deferred":
             return _with_reason(f"until {_moment(entry.detail.get('until'), now)}", entry.detail)
         case "replayed":
-            return f"corrected: {', '.join(corrected)}" if (corrected := entry.detail.get("corrected")) else ""
+            return f"{', '.join(corrected)} corrected" if (corrected := entry.detail.get("corrected")) else ""
         case _ if entry.detail.get("settled_from") == "journal":
             return "the database had forgotten it, the journal knew"
         case _:

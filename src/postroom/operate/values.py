@@ -99,6 +99,8 @@ class RouteView:
     """Where it leads, as people know it: `host:port`; empty while nobody has said."""
     waiting: int | None = None
     """How many emails wait for it; None where that is not told, or not for somebody who may not see all of them."""
+    used: bool = True
+    """Somebody has sent by it, or tried to: what else is known of it comes from the settings."""
     fallback: str | None = None
     """The route that takes its due emails while it is in trouble; None where there is none, or none is known here."""
 

@@ -122,6 +122,7 @@ def _view(
     return RouteView(
         name=name,
         server=getattr(known, "server", "") or declared.server,
+        used=known is not None,
         waiting=None if waiting is None else waiting.get(name, 0),
         state=breaker.state,
         reason=breaker.reason,

@@ -1,6 +1,6 @@
 """The reliable email outbox: every email your application commits is sent, or you can see why not."""
 
-from postroom.compose import Address, Attachment, Email, Invite, Limits
+from postroom.compose import Address, Attachment, Email, Invite, Limits, Sms, Webhook
 from postroom.errors import PostroomError
 from postroom.outbox import AsyncOutbox, Outbox
 from postroom.settle.policy import RetryPolicy
@@ -26,7 +26,9 @@ __all__ = [
     "Priority",
     "Receipt",
     "RetryPolicy",
+    "Sms",
     "Status",
     "StoredEmail",
+    "Webhook",
     "__version__",
 ]

@@ -72,7 +72,7 @@ class ScriptedHttp:
         self._tls = tls
         self._rules: list[tuple[HttpRule, list[int]]] = []
         self._lock = threading.Lock()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._open_channels: dict[Channel, asyncio.Task[None]] = {}
 
     @property
     def url(self) -> str:
@@ -121,8 +121,13 @@ class ScriptedHttp:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._background.call(self._server.close)
+        self._background.call(self._shut)
         self._background.stop()
+
+    def _shut(self) -> None:
+        self._server.close()
+        for channel in self._open_channels:
+            channel.abort()  # also those whose conversation has not begun: a task cancelled before that says nothing
 
     async def _open(self) -> asyncio.Server:
         loop = asyncio.get_running_loop()
@@ -135,8 +140,8 @@ class ScriptedHttp:
     def _welcome(self, channel: Channel) -> None:
         self.connections += 1
         task = asyncio.get_running_loop().create_task(self._serve(channel))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._open_channels[channel] = task
+        task.add_done_callback(lambda task: self._open_channels.pop(channel, None))
 
     async def _serve(self, channel: Channel) -> None:
         try:
@@ -144,9 +149,6 @@ class ScriptedHttp:
             channel.close()
         except EOFError:
             channel.abort()
-        except asyncio.CancelledError:
-            channel.abort()
-            raise
 
     async def _converse(self, channel: Channel) -> None:
         if (rule := self._rule("connect", "")) is not None:

@@ -19,6 +19,7 @@ CONNECTIONS = 8
 
 _KIND = "a twilio:// URL"
 _LIKE = "write twilio://ACCOUNT_SID:AUTH_TOKEN@api.twilio.com?from=%2B49…"
+_ENCODE = "percent-encode '/', '?', '#' in a secret"
 _SID = re.compile(r"[A-Za-z0-9]{1,64}")
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -49,11 +50,9 @@ class Account:
             parts = urlsplit(url)
             host, port = parts.hostname, parts.port
         except ValueError:
-            raise ConfigurationError(f"{_KIND} cannot be read; {_LIKE}") from None
+            raise ConfigurationError(f"{_KIND} cannot be read; {_ENCODE}; {_LIKE}") from None
         if not host or parts.path not in ("", "/") or parts.fragment:
-            raise ConfigurationError(
-                f"{_KIND} has a host and no path; percent-encode '/', '?', '#' in a secret; {_LIKE}"
-            )
+            raise ConfigurationError(f"{_KIND} has a host and no path; {_ENCODE}; {_LIKE}")
         if not parts.username or not parts.password:
             raise ConfigurationError(f"{_KIND} names no account and secret; {_LIKE}")
         if (clear := parts.scheme == "twilio+http") and host not in _LOOPBACK:

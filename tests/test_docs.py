@@ -206,9 +206,22 @@ def test_the_architecture_page_shows_the_direction_of_imports_as_it_is_checked()
     assert [line.split(", ") for line in shown.splitlines()] == checked
 
 
-def test_typical_calls_satisfy_a_strict_type_checker() -> None:
-    """From the user's side: what `py.typed` promises."""
-    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "tests/type_usage.py", "examples"]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+def test_every_argument_of_an_outbox_is_in_the_reference() -> None:
+    page = PAGES[f"{REFERENCE}/python-api.md"].text
+    [*arguments] = inspect.signature(Outbox).parameters
 
-    assert result.returncode == 0, result.stdout + result.stderr
+    assert arguments == [*inspect.signature(AsyncOutbox).parameters]
+    assert [name for name in arguments if f"| `{name}` |" not in page] == []
+
+
+def test_a_strict_type_checker_takes_typical_calls_and_finds_typical_mistakes() -> None:
+    """From the user's side: what `py.typed` promises. In one run, because each takes seconds."""
+    mistakes = Path("tests", "type_mistakes.py")
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "tests/type_usage.py", "examples"]
+    result = subprocess.run([*command, str(mistakes)], cwd=ROOT, capture_output=True, text=True, check=False)
+    lines = enumerate((ROOT / mistakes).read_text("utf-8").splitlines(), start=1)
+    marked = [(f"{mistakes}:{number}", mark[1]) for number, line in lines if (mark := re.search(r"# !(.+)$", line))]
+    found = re.findall(r"^(.+?:\d+): error: .*\[([a-z-]+)\]$", result.stdout, re.MULTILINE)
+
+    assert len(marked) > 10
+    assert found == marked, result.stdout + result.stderr

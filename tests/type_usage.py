@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import assert_type
 from zoneinfo import ZoneInfo
@@ -23,10 +24,34 @@ from postroom import (
     Priority,
     Receipt,
     RetryPolicy,
+    RouteSettings,
+    Settings,
     Status,
     StoredEmail,
 )
 from postroom.testing import ScriptedSmtp
+
+
+def outboxes(clock: Callable[[], datetime]) -> list[Outbox]:
+    backup = RouteSettings(transport="smtp://backup.example", rate="14/s", connections=4, fallback="default")
+    settings = Settings()
+    assert_type(settings.all_routes(), dict[str, RouteSettings])
+    assert_type(AsyncOutbox.from_settings(settings), AsyncOutbox)
+    return [
+        Outbox(),
+        Outbox.from_settings(),
+        Outbox.from_settings(settings, clock=clock),
+        Outbox("sqlite:///app.db", smtp="smtp://localhost:1025", routes={"backup": "smtp://b", "other": backup}),
+        Outbox(
+            sender="desk@example.org",
+            policy="mine",
+            policies={"mine": RetryPolicy(steps=["0s"])},
+            retention=timedelta(days=7),
+            limits=Limits(bytes=1_000),
+            tables="mail",
+            clock=clock,
+        ),
+    ]
 
 
 def emails() -> list[Email]:
@@ -60,14 +85,14 @@ def enqueue(outbox: Outbox, email: Email, connection: sqlite3.Connection) -> Non
         workspace="acme",
         sensitive=True,
         on_doubt="hold",
+        route="backup",
     )
     assert_type(receipt, Receipt)
     assert_type(receipt.id, EmailId)
     outbox.enqueue(email, priority=Priority.BULK, on_doubt=OnDoubt.HOLD, policy="standard")
     outbox.enqueue(email, policy=RetryPolicy.exponential("30s", cap="1h"))
-    outbox.enqueue(email, colour="red")  # type: ignore[call-arg]  # wishes are checked by name
     assert_type(outbox.enqueue_many(each for each in emails()), int)
-    outbox.enqueue_many([(email, "key-1"), (email, None)], priority="bulk")
+    outbox.enqueue_many([(email, "key-1"), (email, None)], priority="bulk", route=None)
     with outbox.transaction() as own:
         outbox.enqueue(email, connection=own)
 

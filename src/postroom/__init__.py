@@ -1,6 +1,7 @@
 """The reliable email outbox: every email your application commits is sent, or you can see why not."""
 
 from postroom.compose import Address, Attachment, Email, Invite, Limits, Sms, Webhook
+from postroom.config import RouteSettings, Settings
 from postroom.errors import PostroomError
 from postroom.outbox import AsyncOutbox, Outbox
 from postroom.settle.policy import RetryPolicy
@@ -26,6 +27,8 @@ __all__ = [
     "Priority",
     "Receipt",
     "RetryPolicy",
+    "RouteSettings",
+    "Settings",
     "Sms",
     "Status",
     "StoredEmail",

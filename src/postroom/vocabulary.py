@@ -11,6 +11,9 @@ EmailId = NewType("EmailId", str)
 LeaseToken = NewType("LeaseToken", int)
 """Counts the claims of one email; only the holder of the newest may settle it."""
 
+DEFAULT_ROUTE = "default"
+"""The way out of an email for which nothing else was chosen."""
+
 
 class Status(StrEnum):
     """The one visible state an email is in."""

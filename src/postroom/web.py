@@ -39,8 +39,8 @@ def admin(outbox: AsyncOutbox | Outbox, *, dev: bool = False) -> FastAPI:
 
 def _awaiting(outbox: Outbox) -> AsyncOutbox:
     """The same outbox for an event loop."""
-    twin = AsyncOutbox(outbox.database_url, tables=outbox.settings.tables, clock=outbox.clock)
-    twin.settings, twin.rules = outbox.settings, outbox.rules
+    twin = AsyncOutbox.from_settings(outbox.settings, clock=outbox.clock)
+    twin.rules = outbox.rules
     twin.database = cast("AsyncDatabase", InThreads(outbox.database))
     twin._inline = outbox._inline
     return twin

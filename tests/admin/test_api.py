@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from postroom import AsyncOutbox, Outbox, Status
 from postroom.accounts.values import Role
 from postroom.web import admin
-from postroom.work import transports
+from postroom.work import breakers
 from tests.admin.callers import caller, token_for
 from tests.store.journey import bring_to, email, enqueue
 
@@ -168,7 +168,7 @@ async def test_a_bulk_act_on_everything_by_mistake_is_refused(
 
 
 async def test_a_transport_is_paused_and_resumed(operator: httpx.AsyncClient, outbox: Outbox) -> None:
-    outbox.database.run(transports.learn("smtp.example.org:587", None, jitter=0))
+    outbox.database.run(breakers.learn("smtp.example.org:587", None, jitter=0))
     path = "/api/admin/transports/smtp.example.org:587"
 
     paused = (await operator.post(f"{path}/pause", json={"reason": "moving house"})).json()

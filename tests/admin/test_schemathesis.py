@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from postroom import AsyncOutbox, Outbox, Status
 from postroom.accounts.values import Role
 from postroom.web import admin
-from postroom.work import transports
+from postroom.work import breakers
 from tests.admin import formats
 from tests.admin.callers import token_for
 from tests.store.journey import bring_to, email
@@ -51,7 +51,7 @@ def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Described]:
     url = f"sqlite:///{tmp_path_factory.mktemp('described') / 'outbox.db'}"
     with Outbox(url) as outbox:
         outbox.migrate()
-        outbox.database.run(transports.standing_of("smtp.example.org:587"))
+        outbox.database.run(breakers.standing_of({"smtp.example.org:587": ""}))
         for status in (Status.SENT, Status.DEAD, Status.RETRYING, Status.IN_DOUBT, Status.CANCELLED, Status.PENDING):
             bring_to(outbox, status, workspace="north", kind="welcome")
         yield Described(app=admin(outbox), token=token_for(outbox, Role.ADMIN), outbox=outbox)

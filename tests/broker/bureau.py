@@ -16,6 +16,7 @@ from postroom.broker.feed import BrokerFeed, Outage
 from postroom.broker.meter import DispatchMeter, Fate
 from postroom.broker.scheduler import Scheduler, SchedulerSettings
 from postroom.broker.topology import Broker
+from postroom.claim.route import Route
 from postroom.send.smtp.pool import SmtpTransport
 from postroom.store.open import AsyncDatabase, open_async_database
 from postroom.testing import ScriptedSmtp
@@ -101,8 +102,8 @@ class Bureau(Office):
         known: dict[str, Any] = {"journals": self.journals, "grace": timedelta(seconds=20), "role": "sender"}
         database = open_async_database(self.url)
         feed = partial(BrokerFeed, broker=broker or self.broker, prefetch=prefetch, outage=outage, meter=self.meter)
-        transport = SmtpTransport(f"{self.server.url}?{options}")
-        sender = Worker(database, transport, WorkerSettings(**known | settings), feed=feed)
+        routes = [Route.over(SmtpTransport(f"{self.server.url}?{options}"))]
+        sender = Worker(database, routes, WorkerSettings(**known | settings), feed=feed)
         async with _at_work(sender, database):
             yield sender
 

@@ -14,10 +14,9 @@ from postroom import Status
 from postroom.broker.feed import Outage
 from postroom.broker.topology import Broker
 from postroom.errors import StoreUnavailable
-from postroom.send.smtp.pool import SmtpTransport
 from postroom.store import dispatch
 from postroom.testing import FaultProxy
-from postroom.work.transports import pause, resume
+from postroom.work.breakers import pause, resume
 from tests.broker.bureau import Bureau
 from tests.broker.hatch import eventually
 from tests.broker.network import port_of, through
@@ -219,13 +218,12 @@ async def test_a_sender_waits_for_a_database_that_fails_it_anywhere_and_goes_on(
 ) -> None:
     fail_at_first(monkeypatch, question)
     ids = bureau.enqueue(20)
-    name = SmtpTransport(bureau.server.url).name
     bureau.server.script(at="dot", delay=0.02)
     async with bureau.scheduling(lease=SOON), bureau.sending(options=f"connections=1&{LIMITS}", lease=SOON) as sender:
         await until(lambda: len(bureau.server.messages) >= 3)
-        bureau.outbox.database.run(pause(name, "by hand"))
-        await until(lambda: not sender.engine.minder.may_send())
-        bureau.outbox.database.run(resume(name))
+        bureau.outbox.database.run(pause("default", "by hand"))
+        await until(lambda: not sender.engine.routes["default"].minder.may_send())
+        bureau.outbox.database.run(resume("default"))
         await all_sent(bureau, ids)
 
     check(bureau, ids)

@@ -20,8 +20,8 @@ from postroom.accounts.values import Role
 from postroom.admin.app import build
 from postroom.testing import ScriptedSmtp
 from postroom.work.breaker import BreakerState
+from postroom.work.breakers import known_routes
 from postroom.work.thread import WorkerThread
-from postroom.work.transports import known_transports
 
 
 class House:
@@ -75,7 +75,7 @@ class House:
 
     def troubled(self) -> bool:
         """Whether a transport does not send just now."""
-        known = self.outbox.database.run(known_transports(), writes=False)
+        known = self.outbox.database.run(known_routes(), writes=False)
         return any(each.breaker.state is not BreakerState.OK for each in known)
 
     def address(self, path: str) -> str:

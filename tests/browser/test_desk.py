@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, expect
 
 from postroom import Email, RetryPolicy
-from postroom.work.transports import standing_of
+from postroom.work.breakers import standing_of
 from tests.browser.entrance import PASSWORD, code_in_mail, give_code, give_password
 from tests.browser.furnish import furnish
 from tests.browser.house import House
@@ -59,10 +59,10 @@ def test_an_outage_is_seen_and_so_is_its_end_without_touching_the_page(house: Ho
             house.outbox.enqueue(email, policy=IMPATIENT)
         expect(page.get_by_role("heading", level=1)).to_contain_text("cannot be reached")
         expect(page.locator("#queue-card")).to_have_class(re.compile("queue-card-pending"))
-        expect(page.locator("#transports")).to_contain_text("not reachable")
+        expect(page.locator("#routes")).to_contain_text("not reachable")
 
         house.smtp.start()
-        page.locator("#transports").get_by_role("button", name="Resume").click()
+        page.locator("#routes").get_by_role("button", name="Resume").click()
         expect(page.get_by_role("heading", level=1)).to_contain_text("All mail")
         house.smtp.wait_for(6)
         expect(page.locator("#pending-count")).to_have_text("0")
@@ -165,12 +165,12 @@ def test_an_admin_reads_in_the_audit_log_who_paused_a_transport(house: House, pa
     with house.worker():
         house.outbox.enqueue(Email(to="ada@example.org", subject="Hi", text="…"))
         house.smtp.wait_for(1)
-    house.outbox.database.run(standing_of("smtp.example.org:587"))
+    house.outbox.database.run(standing_of({"smtp.example.org:587": ""}))
     page.goto(house.address("/admin"))
-    page.locator("#transports li").filter(has_text="smtp.example.org:587").get_by_role("button", name="Pause").click()
-    expect(page.get_by_text("The transport is paused.")).to_be_visible()
+    page.locator("#routes li").filter(has_text="smtp.example.org:587").get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("The route is paused.")).to_be_visible()
     press(page, "g", "a")
-    line = page.locator("table.audit tbody tr").filter(has_text="transport_pause")
+    line = page.locator("table.audit tbody tr").filter(has_text="route_pause")
 
     expect(line).to_contain_text("developer")
     expect(line).to_contain_text("smtp.example.org:587")

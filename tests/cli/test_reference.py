@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import AliasChoices
+from pydantic import AliasChoices, BaseModel
 from typer.main import get_command
 
 from postroom.cli.app import app
-from postroom.config import Settings, load
+from postroom.config import EventSettings, RouteTable, RoutingRule, Settings, WebhookSettings, load
 from postroom.send.smtp import server
 from postroom.settle.policy import PRESETS
 
@@ -28,7 +28,8 @@ def commands(command: Any = None, path: str = "postroom") -> Iterator[tuple[str,
         yield path, command
         return
     for name, each in found.items():
-        yield from commands(each, f"{path} {name}")
+        if not each.hidden:
+            yield from commands(each, f"{path} {name}")
 
 
 def section(heading: str) -> str:
@@ -67,9 +68,26 @@ def test_every_setting_is_documented(name: str) -> None:
 
 
 def test_no_setting_is_documented_that_does_not_exist() -> None:
-    documented = set(re.findall(r"POSTROOM_[A-Z_]+[A-Z]|SMTP_[A-Z_]+|EMAIL_WORKER_[A-Z_]+", SETTINGS))
+    named = set(re.findall(r"POSTROOM_[A-Z_]+[A-Z]|SMTP_[A-Z_]+|EMAIL_WORKER_[A-Z_]+", SETTINGS))
+    documented = {name.partition("__")[0] for name in named}
 
-    assert documented - {"POSTROOM_CONFIG"} == {variable_of(name) for name in Settings.model_fields}
+    assert documented - {"POSTROOM_CONFIG", "POSTROOM_DATABSE"} == {variable_of(name) for name in Settings.model_fields}
+
+
+@pytest.mark.parametrize(
+    ("table", "model"),
+    [
+        ("[routes.NAME]", RouteTable),
+        ("[[routing]]", RoutingRule),
+        ("[webhooks]", WebhookSettings),
+        ("[[events]]", EventSettings),
+    ],
+)
+def test_every_setting_of_a_table_is_documented_and_no_other(table: str, model: type[BaseModel]) -> None:
+    rows = re.search(rf"^\| `{re.escape(table)}` \|.*\n((?:\|.*\n)+)", SETTINGS, re.MULTILINE)
+    assert rows, f"settings.md has no table for {table}"
+
+    assert re.findall(r"^\| `(\w+)` \|", rows[1], re.MULTILINE) == [*model.model_fields]
 
 
 def test_every_option_of_a_transport_and_every_preset_is_documented() -> None:
@@ -85,4 +103,9 @@ def test_the_example_file_of_settings_is_understood(tmp_path: Path) -> None:
     settings = load()
 
     assert settings.default_sender() == "Desk <desk@example.org>"
-    assert settings.own_policies()["mine"].max_attempts == 6
+    assert settings.policies["mine"].max_attempts == 6
+    assert settings.all_routes()["default"].fallback == "backup"
+    assert settings.all_routes()["backup"].connections == 4
+    assert settings.routing[0].kind == ("newsletter", "digest-*")
+    assert [str(network) for network in settings.webhooks.allow] == ["10.0.0.0/8"]
+    assert settings.events[0].of == ("sent", "dead", "in_doubt")

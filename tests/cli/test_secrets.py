@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+from pathlib import Path
 
 import pytest
 
 from postroom.cli.logs import write_logs
 from postroom.cli.problems import tell
-from postroom.cli.secrets import masked, masked_url
+from postroom.cli.secrets import keep_secret, masked, masked_url
+from postroom.cli.target import Target
 
 
 @pytest.mark.parametrize(
@@ -33,6 +35,23 @@ def test_the_passwords_of_the_settings_are_hidden_in_any_message(monkeypatch: py
     monkeypatch.setenv("POSTROOM_SMTP", "smtp://me:p%40ssword@mx:587")
 
     assert masked("login as me with p@ssword (p%40ssword) refused") == "login as me with *** (***) refused"
+
+
+@pytest.mark.parametrize("secret", ["whsec_C2FVsBQIhrscChlQIMV+b5==", "a key with = in it"])
+def test_a_key_is_hidden_whole_although_it_has_equals_signs(secret: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postroom.cli.secrets._kept", set())
+    keep_secret(secret)
+
+    assert masked(f"signed with {secret}") == "signed with ***"
+
+
+def test_the_password_of_a_route_is_hidden_in_any_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postroom.cli.secrets._kept", set())
+    (tmp_path / "postroom.toml").write_text('[routes.backup]\ntransport = "smtp://me:hunter22@mx"')
+
+    Target().settings()
+
+    assert masked("login with hunter22 refused") == "login with *** refused"
 
 
 def test_problems_are_told_without_passwords(capsys: pytest.CaptureFixture[str]) -> None:

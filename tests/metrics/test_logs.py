@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from postroom import EmailId, Outbox, RetryPolicy
+from postroom.claim.route import Route
 from postroom.cli import secrets
 from postroom.cli.logs import write_logs
 from postroom.cli.secrets import keep_secret, masked, masked_value
@@ -45,7 +46,7 @@ async def attempt_everything(url: str, folder: Path) -> dict[str, EmailId]:
         ids = {name: outbox.enqueue(email(to=f"{name}@example.org"), policy=policy).id for name in names}
         database = open_async_database(url)
         settings = WorkerSettings(until_idle=True, journals=folder, poll=timedelta(seconds=1))
-        await Worker(database, SmtpTransport(server.url), settings).run()
+        await Worker(database, [Route.over(SmtpTransport(server.url))], settings).run()
         await database.close()
     return ids
 

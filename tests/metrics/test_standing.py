@@ -7,18 +7,18 @@ from pathlib import Path
 
 from postroom import Outbox, Status
 from postroom.metrics.families import MOST_HOSTS, text_of
-from postroom.metrics.standing import Standing, standing
+from postroom.operate import Operations, Standing
 from postroom.settle.verdict import Health, TransportVerdict
 from postroom.store import heartbeats, housekeeping
 from postroom.store.open import open_async_database
-from postroom.work import transports
+from postroom.work import breakers
 from postroom.work.recovery import Recovery
 from tests.metrics.scrape import Scrape
 from tests.store.journey import LEASE, Clock, bring_to, claim, dead, enqueue, retrying, sent, settle
 
 
 def look(outbox: Outbox) -> Standing:
-    return outbox.database.run(standing(), writes=False)
+    return Operations(outbox).standing()
 
 
 def scrape(outbox: Outbox) -> Scrape:
@@ -91,15 +91,15 @@ def test_the_oldest_due_email_is_told_by_its_age(outbox: Outbox, clock: Clock) -
 
 
 def test_a_transport_is_in_one_state(outbox: Outbox) -> None:
-    outbox.database.run(transports.learn("mx.example.org:587", None, jitter=0))
+    outbox.database.run(breakers.learn("mx.example.org:587", None, jitter=0))
     verdict = TransportVerdict(health=Health.PAUSE, reason="535 authentication failed")
-    outbox.database.run(transports.learn("smtp.example.org:25", verdict, jitter=0))
+    outbox.database.run(breakers.learn("smtp.example.org:25", verdict, jitter=0))
 
     found = scrape(outbox)
 
     for name, state in (("mx.example.org:587", "ok"), ("smtp.example.org:25", "paused")):
         told = {
-            each: found("postroom_transport_state", transport=name, state=each)
+            each: found("postroom_transport_state", route=name, state=each)
             for each in ("ok", "throttled", "open", "paused")
         }
         assert told == {**dict.fromkeys(told, 0), state: 1}

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from postroom import Outbox, RetryPolicy
 from postroom.claim.meter import UNMETERED
+from postroom.claim.route import Route
 from postroom.errors import ConfigurationError
 from postroom.metrics.catalogue import OF_A_WORKER
 from postroom.metrics.counting import Buckets, WorkerMeter
@@ -45,7 +46,7 @@ async def work(url: str, server: ScriptedSmtp, folder: Path, meter: WorkerMeter)
     database = open_async_database(url)
     settings = WorkerSettings(until_idle=True, journals=folder / "journals", poll=timedelta(seconds=1))
     try:
-        await Worker(database, SmtpTransport(server.url), settings, meter=meter).run()
+        await Worker(database, [Route.over(SmtpTransport(server.url))], settings, meter=meter).run()
     finally:
         await database.close()
 
@@ -100,7 +101,7 @@ def test_a_scrape_of_a_worker_has_everything_in_the_catalogue_and_the_process_it
 
 
 def test_a_worker_is_not_measured_unless_asked(migrated_sqlite_url: str, server: ScriptedSmtp) -> None:
-    worker = Worker(open_async_database(migrated_sqlite_url), SmtpTransport(server.url))
+    worker = Worker(open_async_database(migrated_sqlite_url), [Route.over(SmtpTransport(server.url))])
 
     assert worker.meter is UNMETERED
 

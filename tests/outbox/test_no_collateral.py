@@ -11,7 +11,7 @@ import pytest
 
 from postroom import Email, Outbox, Status
 from postroom.testing import FaultProxy, ScriptedSmtp
-from postroom.work import transports
+from postroom.work import breakers
 from tests.outbox.application import descriptors, wait_until
 
 MakeOutbox = Callable[..., Any]
@@ -20,7 +20,7 @@ LETTER = Email(to="ada@example.org", subject="Booked", text="See you on Friday."
 
 def standing(store_url: str) -> str:
     with Outbox(store_url) as outbox:
-        [known] = outbox.database.run(transports.known_transports(), writes=False)
+        [known] = outbox.database.run(breakers.known_routes(), writes=False)
     return known.breaker.state.value
 
 
@@ -29,7 +29,7 @@ def test_while_an_operator_has_paused_the_transport_nothing_leaves(
 ) -> None:
     assert outbox.send(LETTER).sent
     with Outbox(store_url) as operator:
-        operator.database.run(transports.pause(f"127.0.0.1:{server.port}", "moving house"))
+        operator.database.run(breakers.pause("default", "moving house"))
 
     sent, soon, pure = outbox.send(LETTER), outbox.send_soon(LETTER), outbox.send(LETTER, durable=False)
 

@@ -10,6 +10,7 @@ from postroom.send.contract import Fault, FaultKind, Phase, Reply, Report
 from postroom.settle.history import KEPT, LONGEST, MANY
 from postroom.settle.outcome import Attempted, RecipientState, RecipientStatus, settle
 from postroom.settle.policy import PRESETS
+from postroom.settle.smtp.classify import classify
 from postroom.vocabulary import Status
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -36,7 +37,7 @@ def to(count: int, *, finished: int = 0) -> Attempted:
 
 def kept(email: Attempted, *said: Reply | None, reply: Reply | None = QUEUED, fault: Fault | None = None) -> Any:
     report = Report(recipients=said, reply=None if fault else reply, fault=fault, dot_left=fault is not NO_SERVER)
-    return settle(email, report, now=NOW, jitter=0.0).event
+    return settle(email, report, classify=classify, now=NOW, jitter=0.0).event
 
 
 def test_what_each_recipient_was_told_is_kept_in_their_order() -> None:

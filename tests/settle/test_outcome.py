@@ -21,6 +21,7 @@ from postroom.settle.outcome import (
     settle_expired,
 )
 from postroom.settle.policy import PRESETS, RetryPolicy
+from postroom.settle.smtp.classify import classify
 from postroom.settle.takeover import settle_takeover
 from postroom.settle.verdict import Health
 from postroom.vocabulary import DeadReason, OnDoubt, Status
@@ -56,7 +57,7 @@ def an_email(**changes: Any) -> Attempted:
 
 
 def settled(email: Attempted, report: Report, **options: Any) -> Outcome:
-    return settle(email, report, now=NOW, jitter=0.0, **options)
+    return settle(email, report, classify=classify, now=NOW, jitter=0.0, **options)
 
 
 def statuses(outcome: Outcome) -> list[str]:
@@ -318,7 +319,7 @@ def test_an_email_that_came_through_the_broker_does_not_go_back_there(attempts: 
 def test_jitter_moves_the_due_time_of_a_policy_that_has_it() -> None:
     email = an_email(policy=PRESETS["standard"])
 
-    assert settle(email, LATER, now=NOW, jitter=1.0).due_at == NOW + timedelta(seconds=66)
+    assert settle(email, LATER, classify=classify, now=NOW, jitter=1.0).due_at == NOW + timedelta(seconds=66)
 
 
 def test_a_worker_that_died_before_the_dot_gives_the_email_back() -> None:
@@ -434,4 +435,4 @@ def test_the_short_way_of_an_accepted_email_comes_to_the_same_as_the_long_way(em
     reply = replace(QUEUED, code=code, text="queued for ada@example.org")
     report = replace(SENT, recipients=(YES,) * email.open_recipients, reply=reply)
 
-    assert settled(email, report) == _settle(email, report, now=NOW, jitter=0.0, found_out=True)
+    assert settled(email, report) == _settle(email, report, classify(report), now=NOW, jitter=0.0, found_out=True)

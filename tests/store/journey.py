@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from postroom import DeadReason, Email, EmailId, Outbox, Status
+from postroom.outbox.submission import Submission
 from postroom.store import claims, dispatch
 from postroom.store.contract import Claim, Claimed, Settlement
 from postroom.store.dispatch import Died, Named, Reserved
+from postroom.store.enqueue import enqueue as enqueue_orders
 from postroom.vocabulary import Priority
 
 LEASE = timedelta(seconds=30)
@@ -39,12 +42,31 @@ def enqueue(outbox: Outbox, count: int = 1, **wishes: Any) -> list[EmailId]:
     return [outbox.enqueue(email(f"Email {number}"), **wishes).id for number in range(count)]
 
 
+def enqueue_on(outbox: Outbox, route: str, count: int = 1, **wishes: Any) -> list[EmailId]:
+    """So many emails that leave by this route."""
+    now = outbox.database.dialect.clock()
+    given = [Submission.of(email(f"Email {number}"), **wishes) for number in range(count)]
+    orders = [replace(outbox.rules.order(each, now=now), route=route) for each in given]
+    return [receipt.id for order in orders for receipt in outbox.database.run(enqueue_orders([order]))]
+
+
 def claim(outbox: Outbox, count: int = 100, *, worker: str = "worker", lease: timedelta = LEASE) -> list[Claimed]:
     return outbox.database.run(claims.claim(worker=worker, lease=lease, urgent=count, normal=0, bulk=0))
 
 
 def claim_lanes(outbox: Outbox, *, urgent: int, normal: int, bulk: int) -> list[Claimed]:
     return outbox.database.run(claims.claim(worker="worker", lease=LEASE, urgent=urgent, normal=normal, bulk=bulk))
+
+
+def claim_on(
+    outbox: Outbox, route: str, count: int = 100, *, onto: str | None = None, reason: str = ""
+) -> list[Claimed]:
+    """Of one route, perhaps to leave by another."""
+    return outbox.database.run(
+        claims.claim(
+            worker="worker", lease=LEASE, urgent=count, normal=0, bulk=0, route=route, onto=onto, reason=reason
+        )
+    )
 
 
 def take_over(outbox: Outbox, *, limit: int = 100, worker: str = "another worker") -> list[Claimed]:

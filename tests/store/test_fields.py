@@ -26,7 +26,10 @@ QUERIES = {
     "postgres": Queries("postroom.store.postgres", "postroom.", fragments("postgres")),
 }
 WRITING = ("enqueue", "enqueue_one")
-READING = {"claim": CLAIMED, "take_over": CLAIMED, "claim_queued": CLAIMED, "get": STORED, "archive": STORED}
+READING = {
+    **dict.fromkeys(("claim", "claim_onto", "take_over", "claim_queued"), CLAIMED),
+    **dict.fromkeys(("get", "archive"), STORED),
+}
 
 MADE_OF_OTHERS = {
     Claimed: {"claim": {"id", "lease_token"}, "dot_noted": {"dot_noted_at"}, "claimed_at": set(),
@@ -108,6 +111,7 @@ UNUSUAL = {
     "on_doubt": OnDoubt.HOLD,
     "sensitive": True,
     "channel": "pigeon",
+    "route": "backup",
     "kind": "receipt",
     "workspace": "hotel",
 }
@@ -129,7 +133,7 @@ def test_what_is_given_arrives_on_every_way_in_and_comes_out_with_a_claim_and_a_
     outbox.database.run(plan)
     stored = outbox.get(order.id)
     lease = timedelta(seconds=30)
-    [claimed] = outbox.database.run(claims.claim(worker="w", lease=lease, urgent=0, normal=0, bulk=1))
+    [claimed] = outbox.database.run(claims.claim(worker="w", lease=lease, urgent=0, normal=0, bulk=1, route="backup"))
 
     expected = {name: getattr(order, name) for name in (*UNUSUAL, "expires_at")}
     assert set(expected) == set(columns(GIVEN)), "a given field is not tried out here"

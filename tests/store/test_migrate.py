@@ -8,18 +8,25 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 
-from postroom import AsyncOutbox, Outbox, Status
+from postroom import AsyncOutbox, EmailId, Outbox, Status
 from postroom.errors import ConfigurationError, SchemaError
-from postroom.store.contract import Settlement
+from postroom.outbox.submission import Submission
+from postroom.store.contract import Claim, Settlement
+from postroom.store.dialect import Dialect
 from postroom.store.migrate import migrations, script
 from postroom.store.open import open_database
-from tests.store.journey import claim, email, settle
+from postroom.store.plan import Plan, Rows, ask
+from postroom.store.queries import Queries
+from postroom.vocabulary import LeaseToken
+from tests.store.journey import claim, email, enqueue_on, settle
 
 COLUMNS = """
 SELECT table_name, column_name, data_type, is_nullable, column_default
@@ -182,19 +189,65 @@ def psql(url: str, commands: str) -> None:
 def test_an_upgrade_does_not_disturb_a_worker_that_was_there_before(
     empty_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A worker on the first schema holds an email; the schema grows under it; it settles, and takes the next one."""
-    monkeypatch.setattr("postroom.store.migrate.migrations", lambda name: migrations(name)[:1])
+    """A worker of the release before holds an email; the schema grows under it; it settles, and takes the next one, all
+    in its own words."""
+    monkeypatch.setattr("postroom.store.migrate.migrations", lambda name: migrations(name)[:BEFORE])
     with Outbox(empty_url) as worker, Outbox(empty_url) as upgrade:
-        assert [migration.version for migration in worker.migrate()] == [1]
-        first = worker.enqueue(email()).id
-        [held] = claim(worker)
+        worker.migrate()
+        worker.database.dialect = in_the_words_before(worker.database.dialect)
+        first = enqueue_as_before(worker)
+        [(held, token)] = claim_as_before(worker)
 
         monkeypatch.undo()
         later = [migration.version for migration in upgrade.migrate()]
-        settled = settle(worker, [Settlement(claim=held.claim, status=Status.SENT, attempts=1)])
-        second = worker.enqueue(email()).id
+        settled = settle(worker, [Settlement(claim=Claim(held, token), status=Status.SENT, attempts=1)])
+        second = enqueue_as_before(worker)
 
-        assert later == [migration.version for migration in migrations(worker.database.dialect.name)][1:] != []
-        assert settled == {first}
-        assert [taken.id for taken in claim(worker)] == [second]
-        assert worker.conservation().holds
+        assert later == [migration.version for migration in migrations(worker.database.dialect.name)][BEFORE:] != []
+        assert (held, settled) == (first, {first})
+        assert upgrade.get(second).route == "default"
+        assert [id for id, _token in claim_as_before(worker)] == [second]
+        assert upgrade.counts()["sent"] == upgrade.counts()["sending"] == 1
+        assert upgrade.conservation().holds
+
+
+def test_workers_of_both_releases_share_the_emails_of_an_upgraded_outbox(store_url: str) -> None:
+    """The old ones know nothing of routes: they take whatever is due, the oldest first, as they always did."""
+    with Outbox(store_url) as new, Outbox(store_url) as old:
+        old.database.dialect = in_the_words_before(old.database.dialect)
+        ours, theirs = enqueue_on(new, "backup"), [enqueue_as_before(old) for _ in range(3)]
+        [taken] = claim(new, 1)
+        rest = claim_as_before(old)
+        settle(new, [Settlement(claim=taken.claim, status=Status.SENT, attempts=1)])
+        settled = settle(old, [Settlement(claim=Claim(*each), status=Status.SENT, attempts=1) for each in rest])
+
+        assert taken.id == theirs[0]
+        assert [id for id, _token in rest] == [*ours, *theirs[1:]]
+        assert settled == {*ours, *theirs[1:]}
+        assert (new.counts()["sent"], new.conservation().holds) == (4, True)
+
+
+BEFORE = 3
+"""The version of the schema that the release before knew."""
+
+
+def in_the_words_before(dialect: Dialect) -> Dialect:
+    """Speaks to the database as the release before did, statement by statement."""
+    return replace(dialect, queries=Queries(f"tests.store.previous_release.{dialect.name}", dialect.tables))
+
+
+def enqueue_as_before(outbox: Outbox) -> EmailId:
+    order = outbox.rules.order(Submission(email()))
+    row = {name: value for name, value in order.as_plain_row().items() if name != "route"}
+    outbox.database.run(_ask_before("enqueue_one", **row))
+    return order.id
+
+
+def claim_as_before(outbox: Outbox) -> list[tuple[EmailId, LeaseToken]]:
+    seats = {"urgent": 100, "normal": 0, "bulk": 0, "urgent_open": 1, "normal_open": 1, "bulk_open": 1}
+    rows = outbox.database.run(_ask_before("claim", worker="old", lease=30.0, whole=1_000_000, **seats))
+    return [(EmailId(id), LeaseToken(token)) for id, _priority, _due, _attempts, _most, token, *_ in rows]
+
+
+def _ask_before(name: str, /, **parameters: Any) -> Plan[Rows]:
+    return (yield ask(name, **parameters))

@@ -6,12 +6,7 @@ measured in what does not depend on the machine: pages on PostgreSQL, steps of t
 
 from __future__ import annotations
 
-import json
-import re
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -24,13 +19,13 @@ from postroom.outbox.submission import Submission
 from postroom.store import acts, claims, dispatch, housekeeping, overview, questions
 from postroom.store.contents import read_content, read_letter
 from postroom.store.contract import Claim, Settlement
-from postroom.store.dialect import Dialect
 from postroom.store.enqueue import enqueue
-from postroom.store.plan import Plan, Rows, Statement, Step, drive
+from postroom.store.plan import Plan
 from postroom.store.queries import ParameterStyle
 from postroom.store.recall import Accepted, recall
 from postroom.vocabulary import LeaseToken, Priority
 from tests.servers.postgres import PostgresServer
+from tests.store.explaining import BIG_TABLE, explain_on_postgres, explain_on_sqlite
 from tests.store.full_house import House, analyse_postgres, analyse_sqlite, fill_postgres, fill_sqlite, move_in
 from tests.store.journey import LEASE, email, named
 
@@ -70,11 +65,18 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "enqueue": lambda house: enqueue(_orders(house)),
     "enqueue one": lambda house: enqueue(_orders(house)[2:]),
     "claim": lambda house: claims.claim(worker="w", lease=LEASE, urgent=50, normal=30, bulk=20),
+    "claim onto another route": lambda house: claims.claim(
+        worker="w", lease=LEASE, urgent=50, normal=30, bulk=20, onto="backup", reason="down"
+    ),
     "take_over": lambda house: claims.take_over(worker="w", lease=LEASE, limit=100),
     "renew": lambda house: claims.renew(house.claims, lease=LEASE),
     "note_dots": lambda house: claims.note_dots(house.claims),
     "release": lambda house: claims.release(house.claims),
+    "defer": lambda house: claims.defer(house.claims, until=datetime.now(UTC), reason="later"),
     "reserve": lambda house: dispatch.reserve(worker="s", lease=LEASE, seats=dict.fromkeys(Priority, 200)),
+    "reserve of routes": lambda house: dispatch.reserve(
+        worker="s", lease=LEASE, seats=dict.fromkeys(Priority, 200), routes=["backup", "default"]
+    ),
     "confirm_queued": lambda house: dispatch.confirm_queued([each.claim for each in house.reserved]),
     "claim_queued": lambda house: dispatch.claim_queued(
         [named(each) for each in house.reserved], worker="w", lease=LEASE
@@ -87,6 +89,7 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "unannounced": lambda house: dispatch.unannounced(limit=100),
     "announced": lambda house: dispatch.announced([Claim(id, LeaseToken(1)) for id in house.ids[Status.DEAD]]),
     "awaiting dispatch": lambda house: dispatch.awaiting(),
+    "awaiting dispatch of routes": lambda house: dispatch.awaiting(["backup", "default"]),
     "settle": lambda house: claims.settle(_settlements(house, Status.SENT)),
     "settle and forget": lambda house: claims.settle(_settlements(house, Status.SENT), keep_sent=False),
     "recall": lambda house: recall(_accepted(house)),
@@ -97,13 +100,17 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "replay": lambda house: acts.replay(
         house.ids[Status.DEAD][0], {"to": "right@example.org"}, actor="me", limits=DEFAULT_LIMITS
     ),
+    "move a route": lambda house: acts.move_route(from_route="default", to="backup", actor="me", limit=100),
     "get": lambda house: questions.get(house.ids[Status.DEAD][0]),
     "content": lambda house: read_content(house.ids[Status.DEAD][0], 1, "{}"),
     "letter": lambda house: read_letter(house.ids[Status.DEAD][0], 1),
     "counts": lambda house: questions.counts(),
     "due": lambda house: questions.due(),
     "oldest due": lambda house: questions.oldest_due(),
+    "oldest due of routes": lambda house: questions.oldest_due(["backup", "default"]),
     "next due": lambda house: questions.next_due(),
+    "next due of routes": lambda house: questions.next_due(["backup", "default"]),
+    "waiting by route": lambda house: questions.waiting_by_route(),
     "prune": lambda house: housekeeping.prune_batch(before=LONG_AGO, statuses=[Status.SENT], limit=100),
     "prune with nothing to prune": lambda house: housekeeping.prune_batch(
         before=LONG_AGO - timedelta(days=30), statuses=[Status.SENT, Status.CANCELLED], limit=100
@@ -125,6 +132,8 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "list a recipient": _list(Filter(recipient="past8@example.org")),
     "list a tag": _list(Filter(tag="live-7")),
     "list a tag and a status": _list(Filter(tag="live-7", status=Status.DEAD)),
+    "list a route": _list(Filter(route="backup")),
+    "list a route and a status": _list(Filter(route="backup", status=Status.DEAD)),
     "list a key": _list(Filter(key="past-100000")),
     "list a time": _list(Filter(since=datetime.now(UTC) - timedelta(minutes=5))),
     "list a time long ago": _list(Filter(until=LONG_AGO)),
@@ -139,26 +148,6 @@ ELSEWHERE = {
     "sweep_events": "housekeeping, seldom",
 }
 """Queries about big tables that no verb above asks, and why they need no index."""
-
-BOUNDED = {"count_sent_without_workspace"}
-"""Queries that look at the newest so many emails and stop: only their work is measured."""
-
-BIG = {"emails", "contents", "terms", "keys", "events", "attachment_uses"}
-"""Tables that grow with finished emails."""
-
-PARTIAL = {"emails_due", "emails_unfinished", "emails_cancelled", "emails_unannounced"}
-"""Indexes that leave sent emails out: these may be read from one end to the other."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explained:
-    """One statement's plan, and the work it took."""
-
-    query: str
-    problems: tuple[str, ...]
-    """What the plan does that does not belong into a hot query."""
-    work: int
-    plan: str
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +179,7 @@ def test_on_postgres_a_verb_reads_no_finished_emails_it_does_not_need(
     """Drivers prepare statements, and a prepared statement may be planned once, without knowing its values."""
     _clear_away_what_other_tests_rolled_back(full_postgres)
 
-    steps = _explain_on_postgres(full_postgres, VERBS[verb](full_postgres), generic=generic)
+    steps = explain_on_postgres(full_postgres.outbox, VERBS[verb](full_postgres), generic=generic)
 
     assert steps, "the verb asked nothing"
     for step in steps:
@@ -204,7 +193,7 @@ def test_on_sqlite_a_verb_reads_no_finished_emails_it_does_not_need(
     full_sqlite: House, verb: str, analysed: bool
 ) -> None:
     """Few people ever run ANALYZE, and some do."""
-    steps = _explain_on_sqlite(full_sqlite, VERBS[verb](full_sqlite), analysed=analysed)
+    steps = explain_on_sqlite(full_sqlite.outbox, VERBS[verb](full_sqlite), analysed=analysed)
 
     assert steps, "the verb asked nothing"
     for step in steps:
@@ -214,8 +203,8 @@ def test_on_sqlite_a_verb_reads_no_finished_emails_it_does_not_need(
 
 def test_a_count_of_every_row_would_be_noticed(full_postgres: House, full_sqlite: House) -> None:
     """What the limits above are worth: the one query that counts everything is far beyond them."""
-    [postgres] = _explain_on_postgres(full_postgres, questions.conservation(), generic=False)
-    [sqlite] = _explain_on_sqlite(full_sqlite, questions.conservation(), analysed=True)
+    [postgres] = explain_on_postgres(full_postgres.outbox, questions.conservation(), generic=False)
+    [sqlite] = explain_on_sqlite(full_sqlite.outbox, questions.conservation(), analysed=True)
 
     assert (bool(postgres.problems), postgres.work > 4_000) == (True, True)
     assert (bool(sqlite.problems), sqlite.work > 1_000) == (True, True)
@@ -230,11 +219,11 @@ def test_counts_are_right_although_nobody_counts(full_postgres: House, full_sqli
 def test_every_query_about_a_big_table_is_explained_or_has_a_reason_not_to_be(full_sqlite: House) -> None:
     asked: set[str] = set()
     for plan in VERBS.values():
-        asked |= {step.query for step in _explain_on_sqlite(full_sqlite, plan(full_sqlite), analysed=True)}
+        asked |= {step.query for step in explain_on_sqlite(full_sqlite.outbox, plan(full_sqlite), analysed=True)}
 
     queries = full_sqlite.outbox.database.dialect.queries
     about_big_tables = {
-        name for name in queries.names() if _BIG_TABLE.search(str(queries.spell(name, ParameterStyle.NAMED)))
+        name for name in queries.names() if BIG_TABLE.search(str(queries.spell(name, ParameterStyle.NAMED)))
     }
     assert about_big_tables <= asked | ELSEWHERE.keys()
 
@@ -243,134 +232,3 @@ def _clear_away_what_other_tests_rolled_back(house: House) -> None:
     """Explaining a write leaves dead rows, and reading past them is no fault of the next verb."""
     with psycopg.connect(house.outbox.database_url, autocommit=True) as connection:
         connection.execute("VACUUM postroom.emails, postroom.contents, postroom.terms")
-
-
-_BIG_TABLE = re.compile(rf"\bpostroom_({'|'.join(sorted(BIG))})\b")
-
-
-def _explain_on_postgres(house: House, plan: Plan[Any], *, generic: bool) -> list[Explained]:
-    found: list[Explained] = []
-    dialect = house.outbox.database.dialect
-    with psycopg.connect(house.outbox.database_url, cursor_factory=psycopg.ClientCursor) as connection:
-        connection.execute("SET plan_cache_mode = force_generic_plan" if generic else "SET plan_cache_mode = auto")
-
-        def execute(step: Step) -> Rows:
-            assert isinstance(step, Statement)
-            [(sql, values)] = dialect.speak(step, ParameterStyle.DOLLAR)
-            connection.execute(f"PREPARE asked AS {sql}".encode())
-            call = f"EXECUTE asked ({', '.join(['%s'] * len(values))})" if values else "EXECUTE asked"
-            connection.execute("SAVEPOINT explain")
-            [[[explained]]] = connection.execute(f"EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) {call}", values)
-            connection.execute("ROLLBACK TO explain")
-            found.append(_read_postgres(step.name, explained["Plan"]))
-            cursor = connection.execute(call, values)
-            rows = cursor.fetchall() if cursor.description else []
-            connection.execute("DEALLOCATE asked")
-            return rows
-
-        drive(plan, execute)
-        connection.rollback()
-    return found
-
-
-def _read_postgres(query: str, plan: dict[str, Any]) -> Explained:
-    problems = [problem for node in _nodes(plan) if query not in BOUNDED and (problem := _postgres_problem(node))]
-    work = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
-    return Explained(query=query, problems=tuple(problems), work=work, plan=json.dumps(plan, indent=1))
-
-
-def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield plan
-    for child in plan.get("Plans", ()):
-        yield from _nodes(child)
-
-
-def _postgres_problem(node: dict[str, Any]) -> str | None:
-    """A sequential scan of a big table, or a walk through the whole of one of its indexes."""
-    table = node.get("Relation Name")
-    if table not in BIG:
-        return None
-    if node["Node Type"] == "Seq Scan":
-        return f"sequential scan of {table}"
-    partial = node.get("Index Name") in PARTIAL
-    if node["Node Type"] in ("Index Scan", "Index Only Scan") and not partial and "Index Cond" not in node:
-        return f"the whole of {node['Index Name']}"
-    return None
-
-
-def _explain_on_sqlite(house: House, plan: Plan[Any], *, analysed: bool) -> list[Explained]:
-    found: list[Explained] = []
-    dialect = house.outbox.database.dialect
-    with _sqlite_connection(house, analysed=analysed) as connection:
-
-        def execute(step: Step) -> Rows:
-            assert isinstance(step, Statement)
-            rows: Rows = []
-            for sql, values in dialect.speak(step, ParameterStyle.NAMED):
-                lines = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)]
-                rows, work = _measured(connection, sql, values)
-                problems = _sqlite_problems(step.name, lines)
-                found.append(Explained(query=step.name, problems=problems, work=work, plan="\n".join([sql, *lines])))
-            return rows
-
-        drive(plan, execute)
-    return found
-
-
-@contextmanager
-def _sqlite_connection(house: House, *, analysed: bool) -> Iterator[sqlite3.Connection]:
-    """A connection whose changes are all undone, and that knows the statistics or not."""
-    assert isinstance(house.outbox.database.dialect, Dialect)
-    with house.outbox.database.transaction() as connection:
-        connection.execute("SAVEPOINT explain")
-        if not analysed:
-            connection.execute("DELETE FROM sqlite_stat1")
-            connection.execute("ANALYZE sqlite_schema")
-        try:
-            yield connection
-        finally:
-            connection.execute("ROLLBACK TO explain")
-            connection.execute("ANALYZE sqlite_schema")
-
-
-def _measured(connection: sqlite3.Connection, sql: str, values: Any) -> tuple[Rows, int]:
-    """The statement's rows, and how many thousand steps they took."""
-    thousands = 0
-
-    def count() -> int:
-        nonlocal thousands
-        thousands += 1
-        return 0
-
-    connection.set_progress_handler(count, 1_000)
-    try:
-        return connection.execute(sql, values).fetchall(), thousands
-    finally:
-        connection.set_progress_handler(None, 0)
-
-
-_SCAN = re.compile(r"SCAN (\w+)(?: USING (?:COVERING )?INDEX (\w+))?")
-_STEP = re.compile(r"(?:CO-ROUTINE|MATERIALIZE) (\w+)")
-_SMALL = {"postroom_picked", "postroom_outcomes", "postroom_tallies", "CONSTANT"}
-
-
-def _sqlite_problems(query: str, lines: list[str]) -> tuple[str, ...]:
-    """Sorted lists, and scans of tables or whole indexes, unless they are small or leave finished emails out."""
-    if query in BOUNDED:
-        return ()
-    small = _SMALL | {step[1] for line in lines if (step := _STEP.match(line))}
-    return tuple(line for line in lines if _is_sorted_list(query, line) or _is_big_scan(line, small))
-
-
-def _is_sorted_list(query: str, line: str) -> bool:
-    return query.startswith(("list", "edge")) and line.startswith("USE TEMP B-TREE FOR ORDER BY")
-
-
-def _is_big_scan(line: str, small: set[str]) -> bool:
-    scan = _SCAN.match(line)
-    return (
-        bool(scan)
-        and "VIRTUAL TABLE" not in line
-        and scan[1] not in small
-        and (scan[2] or "").removeprefix("postroom_") not in PARTIAL
-    )

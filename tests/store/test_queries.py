@@ -45,14 +45,12 @@ def test_both_databases_take_the_same_parameters(name: str) -> None:
     own = {"now"}  # SQLite is always given the time, PostgreSQL only in tests
 
     def parameters(queries: Queries) -> set[str]:
-        if name not in queries.names():
-            return set()
         return {each for spelled in queries.spell(name, ParameterStyle.DOLLAR) for each in spelled.order or ()} - own
 
-    if name in SQLITE.names():
-        assert parameters(SQLITE) == parameters(POSTGRES)
+    if name in ("copied", "wake_routes"):  # on SQLite there is nobody to call
+        assert parameters(SQLITE) == parameters(POSTGRES) - {"routes"}
     else:
-        assert name == "copied"
+        assert parameters(SQLITE) == parameters(POSTGRES)
 
 
 def test_a_percent_sign_survives_a_driver_that_formats() -> None:

@@ -17,6 +17,7 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from postroom import Email, EmailId, Outbox, RetryPolicy, Status
+from postroom.claim.route import Route
 from postroom.errors import StoreUnavailable
 from postroom.send.smtp.pool import SmtpTransport
 from postroom.store.contract import StoredEmail
@@ -37,13 +38,16 @@ LIMITS = "connect=20s&greeting=20s&command=20s&data=20s&block=20s&dot=20s"
 class Office:
     """Everything a worker needs. A context manager: no process is left behind."""
 
-    def __init__(self, url: str, server: ScriptedSmtp, folder: Path, nursery: Nursery) -> None:
+    def __init__(
+        self, url: str, server: ScriptedSmtp, folder: Path, nursery: Nursery, *, routes: Iterable[str] = ()
+    ) -> None:
+        """`routes`: those that emails may ask for; where they lead is the workers' business."""
         self.url = url
         self.server = server
         self.journals = folder / "journals"
         self.diaries = folder / "diaries"
         """Where applications write down what they were promised."""
-        self.outbox = Outbox(url)
+        self.outbox = Outbox(url, routes=dict.fromkeys(routes, "smtp://127.0.0.1:1"))
         self._folder = folder
         self._nursery = nursery
         self._processes: list[WorkerProcess] = []
@@ -122,10 +126,16 @@ class Office:
 
     @asynccontextmanager
     async def working(
-        self, *, smtp: str | None = None, options: str = LIMITS, **settings: Any
+        self,
+        *,
+        smtp: str | None = None,
+        options: str = LIMITS,
+        routes: Callable[[], list[Route]] | None = None,
+        **settings: Any,
     ) -> AsyncIterator[Worker]:
-        """A worker at work here, on its way through `smtp`; stopped in good order at the end."""
-        async with self._employed(smtp or f"{self.server.url}?{options}", settings) as worker:
+        """A worker at work here, on its way through `smtp`, or by `routes`; stopped in good order at the end."""
+        routes = routes or self._route(smtp or f"{self.server.url}?{options}")
+        async with self._employed(routes(), settings) as worker:
             running = asyncio.create_task(worker.run())
             try:
                 yield worker
@@ -133,16 +143,23 @@ class Office:
                 worker.stop()
                 await running
 
-    async def work_until_idle(self, *, options: str = LIMITS, **settings: Any) -> None:
+    @staticmethod
+    def _route(url: str) -> Callable[[], list[Route]]:
+        return lambda: [Route.over(SmtpTransport(url))]
+
+    async def work_until_idle(
+        self, *, options: str = LIMITS, routes: Callable[[], list[Route]] | None = None, **settings: Any
+    ) -> None:
         """One worker here until nothing is due."""
+        routes = routes or self._route(f"{self.server.url}?{options}")
         async with (
-            self._employed(f"{self.server.url}?{options}", settings | {"until_idle": True}) as worker,
+            self._employed(routes(), settings | {"until_idle": True}) as worker,
             asyncio.timeout(PATIENCE),
         ):
             await worker.run()
 
     @asynccontextmanager
-    async def _employed(self, smtp: str, settings: dict[str, Any]) -> AsyncIterator[Worker]:
+    async def _employed(self, routes: list[Route], settings: dict[str, Any]) -> AsyncIterator[Worker]:
         known: dict[str, Any] = {
             "journals": self.journals,
             "poll": timedelta(seconds=1),
@@ -150,7 +167,7 @@ class Office:
         }
         database = open_async_database(self.url, clock=settings.pop("clock", None))
         try:
-            yield Worker(database, SmtpTransport(smtp), WorkerSettings(**known | settings))
+            yield Worker(database, routes, WorkerSettings(**known | settings))
         finally:
             await database.close()
 

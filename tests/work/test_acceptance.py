@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from postroom.send.contract import Envelope, Phase, Reply, Report
 from postroom.settle.outcome import settle
+from postroom.settle.smtp.classify import classify
 from postroom.store.contract import Claim, Claimed, Settlement
 from postroom.vocabulary import EmailId, LeaseToken, OnDoubt, Priority
 from postroom.work.acceptance import accepted
@@ -32,6 +33,7 @@ def a_parcel(recipients: int = 1, *, inline: bool = False, **changes: Any) -> Pa
         "kind": "welcome",
         "workspace": "",
         "channel": "email",
+        "route": "default",
         "sensitive": False,
         "outcomes": None,
         "expires_at": None,
@@ -54,7 +56,7 @@ def a_parcel(recipients: int = 1, *, inline: bool = False, **changes: Any) -> Pa
 
 
 def the_long_way(parcel: Parcel, report: Report) -> Settlement:
-    outcome = settle(parcel.attempted, report, now=NOW, jitter=0.5)
+    outcome = settle(parcel.attempted, report, classify=classify, now=NOW, jitter=0.5)
     return settlement(parcel.claimed, outcome, doubt=left_in_doubt(report))
 
 

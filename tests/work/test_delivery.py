@@ -12,7 +12,7 @@ import pytest
 from postroom import DeadReason, Email, EmailId, RetryPolicy, Status
 from postroom.testing import FaultProxy
 from postroom.work.breaker import WELL
-from postroom.work.transports import known_transports
+from postroom.work.breakers import known_routes
 from tests.work.office import AT_ONCE, LIMITS, PATIENCE, Office, until
 
 
@@ -132,12 +132,12 @@ async def test_what_comes_due_again_while_the_worker_asks_is_not_left_behind(
     """The answer to «is anything due?» is as old as the question; by then the last attempt may have failed."""
     office.server.script(at="dot", reply="451 4.3.0 try later")
     [id] = office.enqueue(policy=RetryPolicy(steps=["0s"], max_attempts=3))
-    async with office._employed(f"{office.server.url}?{LIMITS}", {"until_idle": True}) as worker:
+    async with office._employed(office._route(f"{office.server.url}?{LIMITS}")(), {"until_idle": True}) as worker:
         run = worker._database.run
 
         async def slowly(plan: Any, **how: Any) -> Any:
             answer = await run(plan, **how)
-            if plan.__name__ == "next_due":
+            if plan.__name__ == "something_due":
                 await until(lambda: worker.engine.idle)
             return answer
 
@@ -351,10 +351,10 @@ def steal(office: Office, id: EmailId) -> None:
     )
 
 
-async def test_a_transport_is_known_as_soon_as_a_worker_uses_it(office: Office) -> None:
+async def test_a_route_is_known_as_soon_as_a_worker_uses_it(office: Office) -> None:
     async with office.working():
-        await until(lambda: [known.name for known in office.outbox.database.run(known_transports())] != [])
+        await until(lambda: [known.name for known in office.outbox.database.run(known_routes())] != [])
 
-        [known] = office.outbox.database.run(known_transports())
+        [known] = office.outbox.database.run(known_routes())
         assert known.breaker == WELL
-        assert str(office.server.port) in known.name
+        assert (known.name, known.server) == ("default", f"127.0.0.1:{office.server.port}")

@@ -17,8 +17,8 @@ import pytest
 
 from postroom import Outbox, Status
 from postroom.testing import FaultProxy, ScriptedSmtp
+from postroom.work.breakers import known_routes, resume
 from postroom.work.journal.record import SEGMENT_HEAD
-from postroom.work.transports import known_transports, resume
 from tests.servers.postgres_cluster import PostgresCluster
 from tests.work.nursery import Nursery
 from tests.work.office import LIMITS, PATIENCE, Office, until, wait_until
@@ -26,7 +26,7 @@ from tests.work.office import LIMITS, PATIENCE, Office, until, wait_until
 
 def transport_state(office: Office) -> tuple[str, str]:
     """State and reason as every worker sees them."""
-    known = office.outbox.database.run(known_transports(), writes=False)
+    known = office.outbox.database.run(known_routes(), writes=False)
     return (known[0].breaker.state.value, known[0].breaker.reason) if known else ("ok", "")
 
 
@@ -54,10 +54,10 @@ async def test_a_person_resumes_a_paused_transport(store_url: str, tmp_path: Pat
     with ScriptedSmtp() as server, Office(store_url, server, tmp_path, nursery) as office:
         server.script(at="greeting", reply="554 5.7.1 you are not welcome", times=3)
         ids = office.enqueue(5)
-        async with office.working() as worker:
+        async with office.working():
             await until(lambda: transport_state(office)[0] != "ok")
             server.clear_script()
-            office.outbox.database.run(resume(worker._transport.name))
+            office.outbox.database.run(resume("default"))
             await until(lambda: office.statuses(ids) == {Status.SENT})
 
             assert transport_state(office) == ("ok", "")

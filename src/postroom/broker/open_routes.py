@@ -11,7 +11,7 @@ from postroom.store import questions
 from postroom.store.open import AsyncDatabase
 from postroom.store.overview import clock
 from postroom.store.plan import Plan
-from postroom.work.standing import known_routes
+from postroom.work.breakers import known_routes
 
 LOOK = 1.0
 """Seconds between looks."""
@@ -43,4 +43,4 @@ def _open_routes() -> Plan[list[str] | None]:
     shut = {route.name for route in (yield from known_routes()) if not route.breaker.may_send(now)}
     if not shut:
         return None
-    return [name for name in (yield from questions.waiting_by_route()) if name not in shut]
+    return [name for name in (yield from questions.waiting_routes()) if name not in shut]

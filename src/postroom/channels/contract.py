@@ -61,7 +61,6 @@ class Channel:
     prepare: Prepare
     classify: Classify
     transports: Mapping[str, Callable[[str, Mapping[str, Any]], Transport]]
-    """How a way out is made of its URL, by the URL's scheme. The mapping holds what the settings say beside it:
-    `rate` and `connections` where a route names them, and the channel's own table, if it has one."""
+    """How a way out is made of its URL, by the URL's scheme. The mapping is the channel's own table of settings."""
     route: str
     """The route of messages that neither ask for one nor meet a rule."""

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from postroom.channels.contract import Channel
 from postroom.compose import Address, Email, Frozen, Letter, Limits
 from postroom.compose.outgoing import outgoing
-from postroom.errors import ConfigurationError
 from postroom.send.contract import Envelope
-from postroom.send.smtp import Server, SmtpTransport
+from postroom.send.smtp import SmtpTransport
 from postroom.settle.smtp.classify import classify
 from postroom.vocabulary import EmailId
 
@@ -47,13 +45,8 @@ def prepare(
 
 
 def over_smtp(url: str, given: Mapping[str, Any]) -> SmtpTransport:
-    """A mail server by its URL; `rate` and `connections` may stand in it or beside it, not both."""
-    server = Server.parse(url)
-    for name in ("rate", "connections"):
-        if given.get(name) is not None and f"{name}=" in url.partition("?")[2]:
-            raise ConfigurationError(f"{name} stands in the URL of {server.name} and beside it; keep one of them")
-    beside = {name: given[name] for name in ("rate", "connections") if given.get(name) is not None}
-    return SmtpTransport(replace(server, **beside))
+    """A mail server by its URL, which says everything."""
+    return SmtpTransport(url)
 
 
 EMAIL = Channel(

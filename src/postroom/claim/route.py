@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from postroom.channels import Channel, channel_named
 from postroom.claim.rate import Rate, parse_rate
 from postroom.send.contract import Transport
-
-DEFAULT = "default"
-"""The route of emails that ask for no other, and the only one where there is one server."""
+from postroom.vocabulary import DEFAULT_ROUTE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +21,7 @@ class Route:
     """The route that takes its due emails while this one is in trouble."""
 
     @classmethod
-    def over(cls, transport: Transport, *, name: str = DEFAULT, channel: str = "email") -> Route:
+    def over(cls, transport: Transport, *, name: str = DEFAULT_ROUTE, channel: str = "email") -> Route:
         """A route over this transport alone."""
         return cls(name=name, channel=channel_named(channel), transport=transport)
 

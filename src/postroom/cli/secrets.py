@@ -16,6 +16,8 @@ _IN_QUERY = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _IN_HEADER = re.compile(r"(?P<before>\b(?:bearer|basic)\s+)(?P<secret>[a-z0-9._~+/\-]{8,}=*)", re.IGNORECASE)
+_NAMED_VALUES = re.compile(r"(?:^|\s)\w+=[^=\s]")
+"""`host=db password=…`; not a key in base64, which may end in equals signs."""
 _URLS = ("POSTROOM_DATABASE", "POSTROOM_SMTP", "POSTROOM_BROKER")
 _WHOLE = ("POSTROOM_SECRET",)
 _SHORTEST = 4
@@ -59,7 +61,7 @@ def keep_secret(*values: str | None) -> None:
     """From now on hide these, and the passwords of those that are URLs."""
     for value in values:
         if value:
-            _kept.update(_secrets_in(value) if "://" in value or "=" in value else {value})
+            _kept.update(_secrets_in(value) if "://" in value or _NAMED_VALUES.search(value) else {value})
 
 
 def _known_secrets() -> set[str]:

@@ -17,7 +17,7 @@ from postroom.cli.screen import print_json, somebody_is_there, standard_output
 from postroom.cli.target import Target
 from postroom.compose import Attachment, Email
 from postroom.errors import ConfigurationError, InvalidEmail
-from postroom.outbox.submission import Submission, Wishes
+from postroom.outbox.submission import Submission, Wishes, read_priority
 from postroom.store.contract import Receipt
 from postroom.vocabulary import OnDoubt
 
@@ -84,7 +84,7 @@ class WishOptions:
         """The email with all this, times worked out."""
         now = datetime.now(UTC)
         wishes = Wishes(
-            priority=self.priority,
+            priority=read_priority(self.priority),
             policy=self.policy,
             not_before=coming_moment("--not-before", self.not_before, now=now),
             expires_at=coming_moment("--expires-at", self.expires_at, now=now),

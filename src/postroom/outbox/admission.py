@@ -7,18 +7,20 @@ email. The question and the row are one transaction, so that the lease counts fr
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from postroom.claim.allowance import reserve_rate, return_rate
 from postroom.claim.route import Route
 from postroom.store.contract import Receipt
 from postroom.store.enqueue import enqueue
 from postroom.store.order import Order
-from postroom.store.plan import Plan
+from postroom.store.plan import Plan, ask
 from postroom.work.breaker import Breaker
-from postroom.work.standing import Standing, standing_of
+from postroom.work.breakers import Standing, standing_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +51,7 @@ def admit(order: Order, *, routes: Mapping[str, Route], store: bool) -> Plan[Adm
         if rate is not None and obstacle is None:
             yield from return_rate(order.route, 1, rate)
     elif receipt is not None and wished != order.route:
-        yield from note_reroute([order.id], wished, order.route, reason=standing.breakers[wished].reason)
+        yield ask("record", events=[_rerouted(order, wished, standing.breakers[wished].reason)])
     return Admission(order=order, standing=standing, obstacle=obstacle, receipt=receipt)
 
 
@@ -59,6 +61,11 @@ def _way_out(route: str, routes: Mapping[str, Route], standing: Standing) -> str
     if other is None or other not in routes or not standing.breakers[route].in_trouble:
         return route
     return other if standing.breakers[other].may_send(standing.now) else route
+
+
+def _rerouted(order: Order, wished: str, reason: str) -> dict[str, Any]:
+    detail = json.dumps({"from": wished, "to": order.route, "reason": reason}, ensure_ascii=False)
+    return {"email_id": order.id, "what": "rerouted", "attempt": 0, "actor": None, "detail": detail}
 
 
 def _closed(breaker: Breaker, now: datetime) -> str | None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 
 from postroom import config
+from postroom.claim.route import Route
 from postroom.compose import Address, Email, Limits, parse_address
+from postroom.config import RouteSettings, Settings
+from postroom.config.routes import as_tables
 from postroom.duration import Duration, parse_duration
 from postroom.errors import ConfigurationError
 from postroom.outbox.inline import InlineSettings
 from postroom.outbox.submission import NOBODY, HouseRules, Submission, Wishes
 from postroom.outbox.thread import InlineThread
+from postroom.send.contract import Transport
 from postroom.settle.policy import RetryPolicy
 from postroom.store import housekeeping
 from postroom.store.contract import Filter
@@ -37,14 +41,21 @@ PRUNED = (Status.SENT, Status.CANCELLED)
 class OutboxBase:
     """What the two shells share: settings, and the decisions made from them."""
 
+    settings: Settings
+    rules: HouseRules
+    clock: Clock | None
+    _transport: Transport | None = None
+
     def __init__(
         self,
         database: str | None = None,
         *,
         smtp: str | None = None,
+        routes: Mapping[str, str | RouteSettings] | None = None,
+        transport: Transport | None = None,
         sender: str | None = None,
         policy: str | None = None,
-        policies: dict[str, RetryPolicy] | None = None,
+        policies: Mapping[str, RetryPolicy] | None = None,
         retention: Duration | None = None,
         limits: Limits | None = None,
         tables: str | None = None,
@@ -52,19 +63,35 @@ class OutboxBase:
     ) -> None:
         """What is not given is taken from the environment, then from `postroom.toml`.
 
-        `clock` is for tests: the time everything goes by, in place of the machine's and the database's.
+        `routes` are further ways out by name, each a URL or `RouteSettings`; `smtp` is that of the route `default`.
+        `transport` takes the place of `smtp`: a `MemoryTransport` in tests, or one of your own. `clock` is for tests:
+        the time everything goes by, in place of the machine's and the database's.
         """
-        self.clock = clock
-        self.settings = config.load(
-            database=database, smtp=smtp, sender=sender, policy=policy, retention=retention, tables=tables
+        self._transport = transport
+        given = config.load(
+            database=database,
+            smtp=smtp,
+            routes=as_tables(routes),
+            sender=sender,
+            policy=policy,
+            policies=dict(policies) if policies else None,
+            retention=retention,
+            tables=tables,
+            **_limit_settings(limits),
         )
-        self.rules = HouseRules(
-            default_sender=_sender(self.settings.default_sender()),
-            default_policy=self.settings.policy,
-            policies={**self.settings.own_policies(), **(policies or {})},
-            limits=limits or _limits(self.settings),
-        )
-        self.rules.policy_for(None)  # an unknown default is told now, rather than at the first email
+        self._open(given, clock)
+
+    @classmethod
+    def from_settings(cls, settings: Settings | None = None, *, clock: Clock | None = None) -> Self:
+        """An outbox as these settings have it; those of the environment and `postroom.toml` if none are given."""
+        outbox = cls.__new__(cls)
+        outbox._open(settings or config.load(), clock)
+        return outbox
+
+    def _open(self, settings: Settings, clock: Clock | None) -> None:
+        """Become the outbox of these settings: the one way there, whoever made them."""
+        self.settings, self.clock = settings, clock
+        self.rules = house_rules(settings)
 
     @property
     def database_url(self) -> str:
@@ -73,13 +100,13 @@ class OutboxBase:
     def _inline_thread(self) -> InlineThread | None:
         """Who sends inline, not started yet; None when no way out is known."""
         settings = self.settings
-        if settings.smtp_url() is None:
+        if self._transport is None and not settings.all_routes():
             return None
         return InlineThread(
             InlineSettings(
                 database=self.database_url,
                 tables=settings.tables,
-                routes=lambda: routes_of(settings),
+                routes=self.routes,
                 journals=settings.journal or journal_folder(self.database_url, settings.tables),
                 lease=settings.lease,
                 limit=settings.inline_limit,
@@ -87,6 +114,10 @@ class OutboxBase:
                 clock=self.clock,
             )
         )
+
+    def routes(self) -> list[Route]:
+        """The ways out of this outbox, to be used in one process and one event loop."""
+        return [Route.over(self._transport)] if self._transport is not None else routes_of(self.settings)
 
     def _inline_order(self, email: Email, key: str | None, wishes: Wishes) -> Order:
         wishes.setdefault("policy", INLINE_POLICY)
@@ -151,7 +182,25 @@ def _sender(sender: str | None) -> Address:
     return NOBODY if sender is None else parse_address("sender", sender)
 
 
-def _limits(settings: config.Settings) -> Limits:
+def house_rules(settings: Settings) -> HouseRules:
+    """What these settings say about what is submitted. An unknown policy is told now, not at the first email."""
+    rules = HouseRules(
+        default_sender=_sender(settings.default_sender()),
+        default_policy=settings.policy,
+        policies=settings.policies,
+        limits=_limits(settings),
+        routes=frozenset(settings.known_routes()),
+        routing=settings.routing,
+    )
+    rules.policy_for(None)
+    return rules
+
+
+def _limit_settings(limits: Limits | None) -> dict[str, int]:
+    return {f"max_{each.name}": getattr(limits, each.name) for each in fields(Limits)} if limits else {}
+
+
+def _limits(settings: Settings) -> Limits:
     return Limits(
         recipients=settings.max_recipients,
         bytes=settings.max_bytes,

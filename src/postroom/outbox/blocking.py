@@ -10,6 +10,7 @@ from typing import Any, TypeVar, Unpack
 
 from postroom.compose import Email, Letter
 from postroom.compose.address import AddressesLike
+from postroom.config import Settings
 from postroom.duration import Duration
 from postroom.errors import ConfigurationError
 from postroom.outbox.base import (
@@ -28,6 +29,7 @@ from postroom.store.archive import JsonLines
 from postroom.store.connections import recognise
 from postroom.store.contents import read_letter
 from postroom.store.contract import Conservation, Filter, Page, Receipt, StoredEmail
+from postroom.store.dialect import Clock
 from postroom.store.enqueue import enqueue, enqueue_each
 from postroom.store.housekeeping import Pruned
 from postroom.store.migrate import Migration, migrate
@@ -48,9 +50,9 @@ class Outbox(OutboxBase):
     May be shared by any number of threads. Close it at the end, or use it as a context manager.
     """
 
-    def __init__(self, database: str | None = None, **settings: Any) -> None:
-        super().__init__(database, **settings)
-        self.database = open_database(self.database_url, tables=self.settings.tables, clock=self.clock)
+    def _open(self, settings: Settings, clock: Clock | None) -> None:
+        super()._open(settings, clock)
+        self.database = open_database(self.database_url, tables=settings.tables, clock=clock)
         self._inline = self._inline_thread()
 
     def __enter__(self) -> Outbox:

@@ -121,6 +121,7 @@ def as_claimed(order: Order, *, now: datetime, row: bool = True, perhaps: bool =
         kind=order.kind,
         workspace=order.workspace,
         channel=order.channel,
+        route=order.route,
         sensitive=order.sensitive,
         outcomes=None,
         expires_at=order.expires_at,

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 from postroom.compose import DEFAULT_LIMITS, Address, Email, Letter, Limits, check_key
+from postroom.config import RoutingRule
+from postroom.config.spelling import suggestion
 from postroom.errors import ConfigurationError, InvalidEmail
+from postroom.outbox.routing import choose
 from postroom.settle.policy import PRESETS, RetryPolicy
 from postroom.store.ids import new_id
 from postroom.store.order import Order
-from postroom.vocabulary import OnDoubt, Priority
+from postroom.vocabulary import DEFAULT_ROUTE, OnDoubt, Priority
 
 NOBODY = Address("", "postroom@localhost")
 """The sender of last resort, so that a first try works; `postroom doctor` asks for a real one."""
@@ -20,17 +23,22 @@ NOBODY = Address("", "postroom@localhost")
 LONGEST_NAME = 100
 
 
+PriorityWord = Literal["urgent", "normal", "bulk"]
+OnDoubtWord = Literal["resend", "hold"]
+
+
 class Wishes(TypedDict, total=False):
     """What may be asked for an email beside its content."""
 
     policy: str | RetryPolicy | None
-    priority: str | Priority
+    route: str | None
+    priority: PriorityWord | Priority
     not_before: datetime | None
     expires_at: datetime | None
     kind: str
     workspace: str
     sensitive: bool
-    on_doubt: str | OnDoubt
+    on_doubt: OnDoubtWord | OnDoubt
 
 
 _KNOWN = frozenset(Wishes.__annotations__)
@@ -61,6 +69,9 @@ class HouseRules:
     default_policy: str = "patient"
     policies: Mapping[str, RetryPolicy] = field(default_factory=dict)
     limits: Limits = DEFAULT_LIMITS
+    routes: frozenset[str] = frozenset({DEFAULT_ROUTE})
+    """The names of routes that may be asked for."""
+    routing: tuple[RoutingRule, ...] = ()
 
     def order(self, submission: Submission, *, now: datetime | None = None) -> Order:
         """Decide and check everything; what cannot be accepted is refused here, before anything is written."""
@@ -80,7 +91,7 @@ class HouseRules:
             policy=chosen.name if PRESETS.get(chosen.name) is chosen else chosen.to_text(),
             max_attempts=chosen.max_attempts,
             key=None if key is None else check_key(key, longest=self.limits.key),
-            **(_asked(wishes, now=now) if wishes else {}),
+            **(self._asked(wishes, letter, now=now) if wishes or self.routing else {}),
         )
 
     def policy_for(self, policy: str | RetryPolicy | None) -> RetryPolicy:
@@ -94,12 +105,38 @@ class HouseRules:
             raise ConfigurationError(f"no retry policy is named {name!r}; the known ones are {names}")
         return found
 
+    def _asked(self, wishes: Wishes, letter: Letter, *, now: datetime) -> dict[str, Any]:
+        """What an order says beside the letter, its policy and its key."""
+        asked = _read(wishes, now=now) if wishes else {}
+        if self.routing or "route" in wishes:
+            asked["route"] = self._route(wishes.get("route"), letter, asked)
+        return asked
 
-def _asked(wishes: Wishes, *, now: datetime) -> dict[str, Any]:
-    """What an order says beside the letter, its policy and its key; most senders ask for nothing."""
+    def _route(self, route: str | None, letter: Letter, asked: Mapping[str, Any]) -> str:
+        """The route that is asked for, else that of the first rule that holds, else the default."""
+        if route is not None:
+            return self._known(route)
+        chosen = choose(
+            self.routing,
+            kind=asked.get("kind", ""),
+            workspace=asked.get("workspace", ""),
+            sender_domain=letter.senders[0].domain,
+            recipient_domains={address.rpartition("@")[2] for address in letter.recipients},
+            priority=asked.get("priority", Priority.NORMAL),
+        )
+        return chosen or DEFAULT_ROUTE
+
+    def _known(self, route: str) -> str:
+        if route not in self.routes:
+            raise InvalidEmail("route", f"no route is called {route!r}", suggestion(str(route), sorted(self.routes)))
+        return route
+
+
+def _read(wishes: Wishes, *, now: datetime) -> dict[str, Any]:
+    """What is wished for, checked; most senders ask for nothing."""
     not_before = wishes.get("not_before")
     return {
-        "priority": _priority(wishes.get("priority", Priority.NORMAL)),
+        "priority": read_priority(wishes.get("priority", Priority.NORMAL)),
         "not_before": _aware("not_before", not_before),
         "expires_at": _later("expires_at", wishes.get("expires_at"), not_before or now),
         "kind": _name("kind", wishes.get("kind", "")),
@@ -109,7 +146,8 @@ def _asked(wishes: Wishes, *, now: datetime) -> dict[str, Any]:
     }
 
 
-def _priority(value: str | Priority) -> Priority:
+def read_priority(value: str | Priority) -> Priority:
+    """A lane from its word, as doors receive it."""
     if isinstance(value, Priority):
         return value
     try:

@@ -1,4 +1,4 @@
-"""What a person does to emails: retry, cancel, dismiss, replay. Each act is recorded with who and when.
+"""What a person does to emails: retry, cancel, dismiss, replay, move. Each act is recorded with who and when.
 
 Every act locks its emails first, so that it sees a status no worker is changing, and then either applies or says why
 it does not. Acts on many emails apply where they can and report the rest.
@@ -21,7 +21,7 @@ from postroom.store.order import terms
 from postroom.store.plan import Course, Plan, ask
 from postroom.store.questions import list_emails, recipients_of
 from postroom.store.unreadable import DAMAGE
-from postroom.vocabulary import EmailId, Status
+from postroom.vocabulary import DEFAULT_ROUTE, EmailId, Status
 
 WAITING = (Status.PENDING, Status.QUEUED, Status.RETRYING, Status.IN_DOUBT)
 
@@ -41,6 +41,7 @@ class _Locked:
     attempts: int
     outcomes: str | None
     version: int
+    route: str
 
 
 def retry(ids: Sequence[EmailId], *, actor: str | None, strict: bool = True) -> Plan[list[EmailId]]:
@@ -102,7 +103,7 @@ def _replay(email: _Locked, corrections: dict[str, Any], actor: str | None, limi
     change = _change(email, Status.PENDING, due_now=True) | {"version": version, "outcomes": outcomes}
     yield ask("change", changes=[change])
     yield ask("record", events=[_event(email, "replayed", actor, corrected=sorted(corrections), version=version)])
-    yield ask("wake")
+    yield ask("wake_routes", routes=[email.route])
 
 
 def _add_version(id: EmailId, version: int, frozen: Frozen) -> Plan[None]:
@@ -112,7 +113,7 @@ def _add_version(id: EmailId, version: int, frozen: Frozen) -> Plan[None]:
             "email_id": id,
             "version": version,
             **{name: getattr(frozen, name) for name in columns(GIVEN_CONTENT)},
-            "terms": terms(frozen, kind="", workspace=""),
+            "terms": terms(frozen, kind="", workspace="", route=DEFAULT_ROUTE),
         },
     )
 
@@ -161,8 +162,23 @@ def _requeue(emails: list[_Locked], *, what: str, actor: str | None) -> Plan[lis
     changes = [_change(email, Status.PENDING, due_now=True) | {"outcomes": _reopened(email)} for email in emails]
     yield ask("change", changes=changes)
     yield ask("record", events=[_event(email, what, actor) for email in emails])
-    yield ask("wake")
+    yield ask("wake_routes", routes=sorted({email.route for email in emails}))
     return [email.id for email in emails]
+
+
+def move_route(*, from_route: str, to: str, actor: str | None, limit: int) -> Plan[int]:
+    """Let emails that wait on one route leave by another, those whose turn comes first; how many were moved.
+
+    What a worker or a broker has in hand stays where it is. Tokens stay too: a move does not want anything sent anew,
+    so the word of whoever sent such an email before a failover still counts.
+    """
+    if to == from_route:
+        return 0
+    detail = json.dumps({"from": from_route, "to": to}, ensure_ascii=False)
+    [[moved]] = yield ask("move_route", route=from_route, onto=to, limit=limit, actor=actor, detail=detail)
+    if moved:
+        yield ask("wake_routes", routes=[to])
+    return int(moved)
 
 
 def act_on_all(
@@ -191,8 +207,10 @@ def _lock(act: str, ids: Sequence[EmailId], *, strict: bool) -> Plan[list[_Locke
     allowed = APPLIES_TO[act]
     rows = yield ask("lock", ids=list(ids))
     found = [
-        _Locked(id=EmailId(id), status=STATUSES[status], attempts=attempts, outcomes=outcomes, version=version)
-        for id, status, attempts, _max, outcomes, version, _doubts, _due in rows
+        _Locked(
+            id=EmailId(id), status=STATUSES[status], attempts=attempts, outcomes=outcomes, version=version, route=route
+        )
+        for id, status, attempts, _max, outcomes, version, _doubts, _due, route in rows
     ]
     if strict:
         _insist(act, ids, found, allowed)

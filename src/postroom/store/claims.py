@@ -15,7 +15,7 @@ from postroom.store.enqueue import enqueue
 from postroom.store.fields import CLAIMED, columns, readers, written_out
 from postroom.store.housekeeping import forget
 from postroom.store.plan import Documents, Plan, Rows, ask
-from postroom.vocabulary import EmailId, OnDoubt, Priority, Status
+from postroom.vocabulary import DEFAULT_ROUTE, EmailId, OnDoubt, Priority, Status
 
 _CAREFUL = {
     "read_on_doubt": defaultdict(lambda: OnDoubt.HOLD, {each.value: each for each in OnDoubt}),
@@ -28,6 +28,9 @@ fail the others of its batch."""
 WHOLE = 256 * 1024
 """Octets of an email up to which it comes with its content, unless less is asked for."""
 
+MANY = 32_767
+"""More often than that no email has been in doubt."""
+
 
 def claim(
     *,
@@ -38,14 +41,27 @@ def claim(
     bulk: int,
     closed: Collection[Priority] = (),
     whole: int = WHOLE,
+    route: str = DEFAULT_ROUTE,
+    onto: str | None = None,
+    reason: str = "",
 ) -> Plan[list[Claimed]]:
-    """Take due emails, oldest first within each lane, each lane up to its share and what the lanes before it left.
+    """Take due emails of one route, oldest first within each lane, each lane up to its share and what others left.
 
     Each is `sending`, owned by `worker` until the lease ends. No two callers get the same email. Of one that is larger
     than `whole` the content is left in the store, for `contents.read_content`. From `closed` lanes nothing is taken.
+
+    With `onto` they leave by that route from now on, which their history says with the `reason`. No email goes that way
+    that was ever in doubt: a second copy by another way out is one that nobody could recognise.
     """
+    away: dict[str, Any] = {}
+    if onto is not None:
+        detail = json.dumps({"from": route, "to": onto, "reason": reason}, ensure_ascii=False)
+        away = {"onto": onto, "actor": None, "detail": detail}
     rows = yield ask(
-        "claim",
+        "claim_onto" if away else "claim",
+        route=route,
+        doubts=0 if away else MANY,
+        **away,
         worker=worker,
         lease=lease.total_seconds(),
         urgent=urgent,
@@ -100,6 +116,15 @@ def release(claims: Collection[Claim]) -> Plan[set[EmailId]]:
     if not claims:
         return set()
     rows = yield ask("release", claims=names(claims))
+    return {EmailId(row[0]) for row in rows}
+
+
+def defer(claims: Collection[Claim], *, until: datetime, reason: str) -> Plan[set[EmailId]]:
+    """Put emails back until then, untried; those that were still ours. No attempt counts; their history says why."""
+    if not claims:
+        return set()
+    detail = json.dumps({"until": until.isoformat(), "reason": reason}, ensure_ascii=False)
+    rows = yield ask("defer", claims=names(claims), until=until, detail=detail)
     return {EmailId(row[0]) for row in rows}
 
 

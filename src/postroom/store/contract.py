@@ -6,7 +6,8 @@ once for both; each runs in one transaction and is atomic against everything els
     enqueue           the emails are in the outbox when, and only when, the transaction commits
     claim             each email is given to one caller, under a lease and a token that grows with every claim
     take_over         the same for emails whose lease ran out; the caller must settle them
-    renew, release    apply only to claims that are still the newest
+    renew, release, defer
+                      apply only to claims that are still the newest
     settle            applies only to claims that are still the newest, each email on its own merits
     retry, cancel, replay, dismiss
                       wait for a running claim or settle of that email, then apply to the status they find
@@ -104,6 +105,7 @@ class Claimed:
     kind: str
     workspace: str
     channel: str
+    route: str
     sensitive: bool
     outcomes: str | None
     """What was said to each recipient so far, as JSON; None when nothing was."""
@@ -206,7 +208,7 @@ class HistoryEntry:
 
     at: datetime
     what: str
-    """`failed`, `in_doubt`, `taken_over`, `retried`, `replayed`, `cancelled`, `dismissed`, …"""
+    """`failed`, `in_doubt`, `taken_over`, `rerouted`, `deferred`, `retried`, `replayed`, `cancelled`, `dismissed`, …"""
     attempt: int
     actor: str | None
     """Who, when it was a person."""
@@ -222,6 +224,8 @@ class StoredEmail:
     priority: Priority
     kind: str
     workspace: str
+    route: str
+    """The way it leaves by."""
     key: str | None
     subject: str
     message_id: str
@@ -266,6 +270,7 @@ class Filter:
     status: Status | None = None
     kind: str | None = None
     workspace: str | None = None
+    route: str | None = None
     recipient: str | None = None
     key: str | None = None
     tag: str | None = None

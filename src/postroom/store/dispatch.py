@@ -19,6 +19,7 @@ from postroom.store.claims import WHOLE, claimed_emails, names
 from postroom.store.contract import Claim, Claimed, instant
 from postroom.store.fields import DEAD_REASONS
 from postroom.store.plan import Plan, ask
+from postroom.store.questions import asked_routes
 from postroom.vocabulary import DeadReason, EmailId, LeaseToken, Priority
 
 
@@ -58,8 +59,14 @@ class Died:
     at: datetime
 
 
-def reserve(*, worker: str, lease: timedelta, seats: Mapping[Priority, int]) -> Plan[list[Reserved]]:
-    """Take due emails for a scheduler, oldest first within each lane. No two schedulers get the same email."""
+def reserve(
+    *, worker: str, lease: timedelta, seats: Mapping[Priority, int], routes: Collection[str] | None = None
+) -> Plan[list[Reserved]]:
+    """Take due emails of these routes, or of all, for a scheduler. No two schedulers get the same email.
+
+    Routes take turns for the seats of a lane, so that a long backlog of one keeps nobody of another waiting; within a
+    route the oldest goes first.
+    """
     rows = yield ask(
         "reserve",
         worker=worker,
@@ -67,6 +74,7 @@ def reserve(*, worker: str, lease: timedelta, seats: Mapping[Priority, int]) -> 
         urgent=seats.get(Priority.URGENT, 0),
         normal=seats.get(Priority.NORMAL, 0),
         bulk=seats.get(Priority.BULK, 0),
+        routes=asked_routes(routes),
     )
     return [
         Reserved(
@@ -117,16 +125,15 @@ def read_owned(claim: Claim, *, whole: int = WHOLE) -> Plan[list[Claimed]]:
 def unqueue(messages: Collection[Named]) -> Plan[None]:
     """Make the emails that messages name due again: whoever holds the messages cannot send just now."""
     if messages:
-        yield ask("unqueue", messages=_named(messages))
-        yield ask("wake")
+        rows = yield ask("unqueue", messages=_named(messages))
+        yield from _wake({route for _id, route in rows})
 
 
 def requeue(*, limit: int) -> Plan[list[Named]]:
     """Make emails due again whose message was not heard of before the lease ran out."""
     rows = yield ask("requeue", limit=limit)
-    if rows:
-        yield ask("wake")
-    return [Named(EmailId(id), attempts + 1) for id, attempts in rows]
+    yield from _wake({route for _id, _attempts, route in rows})
+    return [Named(EmailId(id), attempts + 1) for id, attempts, _route in rows]
 
 
 def give_up(claims: Collection[Claim]) -> Plan[set[EmailId]]:
@@ -166,10 +173,15 @@ class Awaiting:
     queued: bool
 
 
-def awaiting() -> Plan[Awaiting]:
-    """Whether anything is due, and whether anything is queued."""
-    [[due, queued]] = yield ask("awaiting_dispatch")
+def awaiting(routes: Collection[str] | None = None) -> Plan[Awaiting]:
+    """Whether anything of these routes, or of all, is due, and whether anything is queued."""
+    [[due, queued]] = yield ask("awaiting_dispatch", routes=asked_routes(routes))
     return Awaiting(bool(due), bool(queued))
+
+
+def _wake(routes: Collection[str]) -> Plan[None]:
+    if routes:
+        yield ask("wake_routes", routes=sorted(routes))
 
 
 def _claim(id: str, token: int) -> Claim:

@@ -78,6 +78,7 @@ class _Run:
         self.states: list[Row] = []
         """Of each order, its row of state without the times that are not known yet."""
         self.terms: list[Row] = []
+        self.routes: set[str] = set()
         self._orders = chain([first], islice(following, COPIED - 1))
 
     def contents(self) -> Iterator[Row]:
@@ -89,6 +90,7 @@ class _Run:
             found = order.terms()
             yield (order.id, *_content(order), written(found))
             self.terms.extend([(term, order.id) for term in found])
+            self.routes.add(order.route)
             self.states.append((order.id, "pending", *_state(order), order.not_before))
 
 
@@ -97,7 +99,7 @@ def _copy(run: _Run) -> Plan[int]:
     yield Copy("contents", _CONTENT_COLUMNS, run.contents())
     yield Copy("terms", ("term", "email_id"), run.terms)
     yield Copy("emails", _STATE_COLUMNS, ((*state[:-1], state[-1] or now, now) for state in run.states))
-    yield ask("copied", count=len(run.states))
+    yield ask("copied", count=len(run.states), routes=sorted(run.routes))
     return len(run.states)
 
 

@@ -80,6 +80,7 @@ STATE = (
     Field("on_doubt", "text", given="on_doubt._value_", read=ON_DOUBT, claimed=True, stored=True),
     Field("sensitive", "boolean", given="sensitive", read=bool, claimed=True, stored=True),
     Field("channel", "text", given="channel", claimed=True),
+    Field("route", "text", given="route", claimed=True, stored=True),
     Field("kind", "text", given="kind", claimed=True, stored=True),
     Field("workspace", "text", given="workspace", claimed=True, stored=True),
     Field("key", "text", stored=True),

@@ -1,7 +1,8 @@
 """Versioned migrations: plain SQL files, applied in order, each once, under a lock.
 
 A migration only ever adds, so that workers of the version before go on while it is applied: columns come with
-defaults, and what is no longer needed is removed one version later.
+defaults, and what is no longer needed is removed one version later. An index may be replaced at once: without it their
+statements are slower, not wrong.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any
 
 from postroom.compose.letter import Frozen
 from postroom.store.fields import GIVEN, GIVEN_CONTENT, given_by_name
-from postroom.vocabulary import EmailId, OnDoubt, Priority, Status
+from postroom.vocabulary import DEFAULT_ROUTE, EmailId, OnDoubt, Priority, Status
 
 _given = given_by_name((*GIVEN, *GIVEN_CONTENT))
 
@@ -40,6 +40,7 @@ class Order:
     sensitive: bool = False
     on_doubt: OnDoubt = OnDoubt.RESEND
     channel: str = "email"
+    route: str = DEFAULT_ROUTE
     lease: Lease | None = None
 
     @property
@@ -48,7 +49,7 @@ class Order:
 
     def terms(self) -> list[str]:
         """What it can be found by."""
-        return terms(self.letter, kind=self.kind, workspace=self.workspace)
+        return terms(self.letter, kind=self.kind, workspace=self.workspace, route=self.route)
 
     def as_plain_row(self) -> dict[str, Any]:
         """In the names of the `enqueue_one` query: for an order without key, lease and attachments."""
@@ -71,9 +72,9 @@ class Order:
         return row
 
 
-def terms(letter: Frozen, *, kind: str, workspace: str) -> list[str]:
-    """What an email can be found by, each with what it is."""
-    if len(letter.recipients) == 1 and not (letter.tags or kind or workspace):
+def terms(letter: Frozen, *, kind: str, workspace: str, route: str) -> list[str]:
+    """What an email can be found by, each with what it is. Nearly all share the default route: that is no term."""
+    if len(letter.recipients) == 1 and route == DEFAULT_ROUTE and not (letter.tags or kind or workspace):
         return [recipient_term(letter.recipients[0])]
     found = dict.fromkeys(recipient_term(address) for address in letter.recipients)
     found.update(dict.fromkeys(f"tag:{tag}" for tag in letter.tags))
@@ -81,6 +82,8 @@ def terms(letter: Frozen, *, kind: str, workspace: str) -> list[str]:
         found[f"kind:{kind}"] = None
     if workspace:
         found[f"workspace:{workspace}"] = None
+    if route != DEFAULT_ROUTE:
+        found[f"route:{route}"] = None
     return list(found)
 
 

@@ -114,7 +114,7 @@ def _within(rows: Rows, window: int) -> tuple[int, bool]:
 
 def oldest_due_within(workspaces: Sequence[str], *, at_most: int = 2_000) -> Plan[datetime | None]:
     """Since when the oldest due email of these workspaces waits; None if none is among the first in a lane."""
-    [[due_at]] = yield ask("oldest_due_within", workspaces=list(workspaces), limit=at_most)
+    [[due_at]] = yield ask("oldest_due_within", routes=None, workspaces=list(workspaces), limit=at_most)
     return moment(due_at)
 
 

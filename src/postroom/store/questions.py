@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,7 +15,7 @@ from postroom.store.ids import FIRST, LAST, first_id_at
 from postroom.store.order import recipient_term, tags_in
 from postroom.store.plan import Plan, Row, Rows, Statement, ask
 from postroom.store.unreadable import DAMAGE, UNREADABLE, Reading, Words
-from postroom.vocabulary import EmailId, Status
+from postroom.vocabulary import DEFAULT_ROUTE, EmailId, Status
 
 ENVELOPE = columns(STORED).index("envelope")
 """The place of the envelope among the `stored` columns."""
@@ -98,9 +98,9 @@ def _rows_and_tallies(found: Rows) -> tuple[dict[str, int], dict[str, int]]:
     return counted["row"], counted["tally"]
 
 
-def oldest_due() -> Plan[datetime | None]:
-    """Since when the oldest due email waits; None when nothing is due."""
-    [[due_at]] = yield ask("oldest_due")
+def oldest_due(routes: Collection[str] | None = None) -> Plan[datetime | None]:
+    """Since when the oldest due email of these routes, or of all, waits; None when nothing is due."""
+    [[due_at]] = yield ask("oldest_due", routes=asked_routes(routes))
     return moment(due_at)
 
 
@@ -110,10 +110,33 @@ def due() -> Plan[int]:
     return int(count)
 
 
-def next_due() -> Plan[datetime | None]:
-    """When the next email comes due, or came due; None when nothing waits."""
-    [[due_at]] = yield ask("next_due")
+def next_due(routes: Collection[str] | None = None) -> Plan[datetime | None]:
+    """When the next email of these routes, or of all, comes due, or came due; None when nothing waits."""
+    [[due_at]] = yield ask("next_due", routes=asked_routes(routes))
     return moment(due_at)
+
+
+def something_due(routes: Collection[str], *, covered: Collection[str] = ()) -> Plan[bool]:
+    """Whether an email of these routes is due; of those that are covered by a fallback, one that was never in doubt."""
+    [[due]] = yield ask("something_due", routes=sorted(routes), covered=sorted(covered))
+    return bool(due)
+
+
+def waiting_by_route() -> Plan[dict[str, int]]:
+    """How many emails wait on each route, due now or later; of a route on which nothing waits nothing is said."""
+    rows = yield ask("waiting_by_route")
+    return {route: int(count) for route, count in rows}
+
+
+def waiting_routes() -> Plan[list[str]]:
+    """The routes on which something waits, by name."""
+    rows = yield ask("waiting_routes", routes=None)
+    return [name for (name,) in rows]
+
+
+def asked_routes(routes: Collection[str] | None) -> list[str] | None:
+    """Routes as the queries take them; None means every one."""
+    return None if routes is None else sorted(routes)
 
 
 def tallies_since(since: datetime) -> Plan[list[tuple[datetime, str, int]]]:
@@ -136,6 +159,7 @@ def matches(email: StoredEmail, wanted: Filter) -> bool:
     return (
         wanted.status in (None, email.status)
         and wanted.kind in (None, email.kind)
+        and wanted.route in (None, email.route)
         and (wanted.workspaces is None or email.workspace in wanted.workspaces)
         and wanted.reply_code in (None, email.reply_code)
         and (wanted.recipient is None or wanted.recipient.lower() in addresses)
@@ -149,8 +173,8 @@ def matches(email: StoredEmail, wanted: Filter) -> bool:
 def driver(wanted: Filter) -> tuple[str, str | None]:
     """The index that a list walks along: the end of its query's name, and the value it starts from.
 
-    An exact address or tag is rarer than a status, a status rarer than a kind or workspace that all emails may share,
-    and those rarer than everything.
+    An exact address or tag is rarer than a status, a status rarer than a kind, workspace or route that all emails may
+    share, and those rarer than everything.
     """
     rare, common = _rare_terms(wanted), _common_terms(wanted)
     if rare:
@@ -173,12 +197,13 @@ def _choose(wanted: Filter, *, limit: int, before: EmailId, after: EmailId) -> S
         "status": wanted.status,
         "kind": wanted.kind,
         "workspace": wanted.workspace,
+        "route": wanted.route,
         "workspaces": None if wanted.workspaces is None else sorted(wanted.workspaces),
         "since": wanted.since,
         "until": wanted.until,
         "reply_code": wanted.reply_code,
         "subject": wanted.subject.lower() if wanted.subject is not None else None,
-        # Kind and workspace stand in the row itself, which the list reads anyway.
+        # Kind, workspace and route stand in the row itself, which the list reads anyway.
         "terms": [term for term in _rare_terms(wanted) if term != driving],
         "limit": limit,
         "before": latest(wanted, before),
@@ -196,9 +221,11 @@ def _rare_terms(wanted: Filter) -> list[str]:
 
 
 def _common_terms(wanted: Filter) -> list[str]:
-    """The exact terms that many emails share. An empty kind or workspace has no term; the row itself tells."""
+    """The exact terms that many emails share. An empty kind or workspace has no term, nor has the default route; the
+    row itself tells."""
     kind = [f"kind:{wanted.kind}"] if wanted.kind else []
-    return kind + ([f"workspace:{wanted.workspace}"] if wanted.workspace else [])
+    workspace = [f"workspace:{wanted.workspace}"] if wanted.workspace else []
+    return kind + workspace + ([f"route:{wanted.route}"] if wanted.route not in (None, DEFAULT_ROUTE) else [])
 
 
 def latest(wanted: Filter, before: EmailId) -> EmailId:

@@ -18,7 +18,7 @@ from postroom.settle.classification import Classify
 from postroom.settle.verdict import OK, Health, TransportVerdict
 from postroom.store.open import AsyncDatabase
 from postroom.work.breaker import WELL, Breaker
-from postroom.work.standing import learn, take_probe
+from postroom.work.breakers import learn, take_probe
 
 
 class RouteMinder:

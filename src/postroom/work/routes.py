@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from postroom.channels import transport_for
-from postroom.claim.route import DEFAULT, Route
-from postroom.config import Settings
+from postroom.claim.route import Route
+from postroom.config import RouteSettings, Settings
 from postroom.errors import ConfigurationError
 
 
 def routes_of(settings: Settings, *, only: Collection[str] = ()) -> list[Route]:
-    """Every route of the settings, or those that are named; an error that says what to do where there is none."""
-    url = settings.smtp_url()
-    if url is None:
+    """Every route of the settings, or those that are named; an error that says what to do where there is none.
+
+    To be called in the process that is to use them.
+    """
+    known = settings.all_routes()
+    if not known:
         raise ConfigurationError("no way out is known; set POSTROOM_SMTP or give --smtp smtp://host:port")
-    channel, transport = transport_for(url)
-    return [Route(name=DEFAULT, channel=channel, transport=transport)]
+    if unknown := [name for name in only if name not in known]:
+        names = ", ".join(known)
+        raise ConfigurationError(f"no route that can be used here is called {unknown[0]!r}; those that can: {names}")
+    return [_route(route) for name, route in known.items() if not only or name in only]
+
+
+def _route(route: RouteSettings) -> Route:
+    channel, transport = transport_for(route.url)
+    return Route(name=route.name, channel=channel, transport=transport, fallback=route.fallback)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.send.contract import Fault, FaultKind, Phase, Reply, Report
-from postroom.settle.classify import classify
-from postroom.settle.judge import judge
+from postroom.settle.smtp.classify import classify
+from postroom.settle.smtp.judge import judge
 from postroom.settle.verdict import About, Fate, Health
 from postroom.settle.wording import describe, without_addresses
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.send.contract import Phase, Reply
-from postroom.settle.classify import judge
-from postroom.settle.providers import Effect, KnownReply, known_replies, recognise
+from postroom.settle.smtp.judge import judge
+from postroom.settle.smtp.providers import Effect, KnownReply, known_replies, recognise
 from postroom.settle.verdict import Fate, Health
 from postroom.settle.waits import LONGEST_WAIT, named_wait
 

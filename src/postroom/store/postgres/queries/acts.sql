@@ -2,7 +2,7 @@
 
 -- Lock emails for an act, in one order, so that acts wait for each other instead of deadlocking.
 -- name: lock
-SELECT e.id::text, e.status, e.attempts, e.max_attempts, e.outcomes, e.version, e.doubts, e.due_at
+SELECT e.id::text, e.status, e.attempts, e.max_attempts, e.outcomes, e.version, e.doubts, e.due_at, e.route
 FROM postroom.emails e
 WHERE e.id IN (SELECT json_array_elements_text((:ids::text)::json)::uuid)
 ORDER BY e.id
@@ -32,9 +32,33 @@ FROM json_to_recordset((:changes::text)::json) AS n (
 WHERE e.id = n.id
 RETURNING e.id::text;
 
--- Wake the workers when this transaction commits.
+-- Wake all workers when this transaction commits.
 -- name: wake
 SELECT pg_notify('postroom', '');
+
+-- Wake those who serve these routes.
+-- name: wake_routes
+SELECT pg_notify('postroom', json_array_elements_text((:routes::text)::json));
+
+-- Let emails that wait on one route leave by another.
+-- name: move_route
+WITH first AS MATERIALIZED (
+    SELECT id
+    FROM postroom.emails
+    WHERE {waiting} AND route = :route::text
+    ORDER BY priority, due_at, id
+    LIMIT :limit::bigint
+    FOR UPDATE SKIP LOCKED
+),
+moved AS (
+    UPDATE postroom.emails
+    SET route = :onto::text
+    WHERE id = ANY (ARRAY (SELECT id FROM first))
+    RETURNING id, attempts
+),
+{rerouted}
+SELECT count(*)
+FROM moved;
 
 -- Write down who did what.
 -- name: record
@@ -54,16 +78,24 @@ gone_terms AS (
     DELETE FROM postroom.terms
     WHERE ctid = ANY (ARRAY (
         SELECT found.place
-        FROM gone
-        JOIN postroom.contents c ON c.email_id = gone.id
-        -- Damaged ones are left behind: no list finds an email by them that is not there.
-        CROSS JOIN json_array_elements_text(
-            CASE WHEN c.terms ~ '^\[("([^"\\]|\\.)*"(, ?|(?=\])))*\]$' THEN c.terms ELSE '[]' END::json
-        ) AS wanted (term)
+        FROM (
+            SELECT gone.id, wanted.term
+            FROM gone
+            JOIN postroom.contents c ON c.email_id = gone.id
+            -- Damaged ones are left behind: no list finds an email by them that is not there.
+            CROSS JOIN json_array_elements_text(
+                CASE WHEN c.terms ~ '^\[("([^"\\]|\\.)*"(, ?|(?=\])))*\]$' THEN c.terms ELSE '[]' END::json
+            ) AS wanted (term)
+            UNION
+            -- An email that was moved has the term of its route from there.
+            SELECT e.id, 'route:' || e.route
+            FROM postroom.emails e
+            WHERE e.id = ANY (ARRAY (SELECT id FROM gone)) AND e.route <> 'default'
+        ) AS theirs
         CROSS JOIN LATERAL (
             SELECT t.ctid AS place
             FROM postroom.terms t
-            WHERE t.term = wanted.term AND t.email_id = gone.id
+            WHERE t.term = theirs.term AND t.email_id = theirs.id
             LIMIT 1
         ) AS found
     ))

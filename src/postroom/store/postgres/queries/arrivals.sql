@@ -58,10 +58,10 @@ new_emails AS (
     FROM accepted
     RETURNING id
 ),
--- One wake-up per commit: PostgreSQL drops repeats within a transaction.
+-- One wake-up per route and commit: PostgreSQL drops repeats within a transaction.
 wake AS (
-    SELECT pg_notify('postroom', '')
-    WHERE EXISTS (SELECT FROM accepted WHERE status = 'pending' AND due_at IS NULL)
+    SELECT pg_notify('postroom', route)
+    FROM (SELECT DISTINCT route FROM accepted WHERE status = 'pending' AND due_at IS NULL) AS new
 )
 SELECT id::text, (SELECT count(*) FROM wake)
 FROM new_emails;
@@ -81,7 +81,7 @@ new_terms AS (
 new_tally AS (
     INSERT INTO postroom.tallies (minute, name, change)
     VALUES (date_trunc('minute', {now}), 'enqueued', 1)
-    RETURNING CASE WHEN :due_at::text IS NULL THEN pg_notify('postroom', '') END
+    RETURNING CASE WHEN :due_at::text IS NULL THEN pg_notify('postroom', :route::text) END
 )
 INSERT INTO postroom.emails (id, status, due_at, created_at, {given})
 VALUES (:id::uuid, 'pending', coalesce((:due_at::text)::timestamptz, {now}), {now}, {given_parameters});
@@ -92,7 +92,7 @@ WITH new_tally AS (
     INSERT INTO postroom.tallies (minute, name, change)
     VALUES (date_trunc('minute', {now}), 'enqueued', :count::bigint)
 )
-SELECT pg_notify('postroom', '');
+SELECT pg_notify('postroom', json_array_elements_text((:routes::text)::json));
 
 -- Who came first under these keys.
 -- name: first_under_key

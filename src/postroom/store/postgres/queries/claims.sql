@@ -1,14 +1,13 @@
 -- Whose turn it is, and what came of it: claims, leases, settles.
 
--- Take the emails whose turn it is, each lane up to its share; what a lane leaves unused goes to the next one.
--- LEFT JOIN: an email whose content is gone is its claimer's to settle, not nobody's.
--- `= ANY (ARRAY …)` keeps the planner on the primary key however many rows it expects.
--- `…_open` is 0 for a lane of which nothing is wanted, whatever the others leave, else 1.
--- name: claim
-WITH urgent AS MATERIALIZED (
+-- The emails of a route whose turn it is, each lane up to its share; what a lane leaves unused goes to the next one.
+-- `…_open` is 0 for a lane of which nothing is wanted, whatever the others leave, else 1. None of them has been in doubt
+-- more than `:doubts` times.
+-- fragment: whose_turn
+urgent AS MATERIALIZED (
     SELECT id
     FROM postroom.emails
-    WHERE {waiting} AND priority = 0 AND due_at <= {now}
+    WHERE {waiting} AND route = :route::text AND priority = 0 AND due_at <= {now} AND doubts <= :doubts::smallint
     ORDER BY due_at, id
     LIMIT :urgent_open::bigint * :urgent::bigint
     FOR UPDATE SKIP LOCKED
@@ -16,7 +15,7 @@ WITH urgent AS MATERIALIZED (
 normal AS MATERIALIZED (
     SELECT id
     FROM postroom.emails
-    WHERE {waiting} AND priority = 1 AND due_at <= {now}
+    WHERE {waiting} AND route = :route::text AND priority = 1 AND due_at <= {now} AND doubts <= :doubts::smallint
     ORDER BY due_at, id
     LIMIT :normal_open::bigint * (:urgent::bigint + :normal::bigint - (SELECT count(*) FROM urgent))
     FOR UPDATE SKIP LOCKED
@@ -24,17 +23,18 @@ normal AS MATERIALIZED (
 bulk AS MATERIALIZED (
     SELECT id
     FROM postroom.emails
-    WHERE {waiting} AND priority = 2 AND due_at <= {now}
+    WHERE {waiting} AND route = :route::text AND priority = 2 AND due_at <= {now} AND doubts <= :doubts::smallint
     ORDER BY due_at, id
     LIMIT :bulk_open::bigint * (
         :urgent::bigint + :normal::bigint + :bulk::bigint
         - (SELECT count(*) FROM urgent) - (SELECT count(*) FROM normal)
     )
     FOR UPDATE SKIP LOCKED
-),
-claimed AS (
-    UPDATE postroom.emails
-    SET status = 'sending',
+)
+
+-- `= ANY (ARRAY …)` keeps the planner on the primary key however many rows it expects.
+-- fragment: taken
+status = 'sending',
         lease_token = lease_token + 1,
         leased_until = {now} + make_interval(secs => :lease::float8),
         worker = :worker::text,
@@ -44,9 +44,31 @@ claimed AS (
         SELECT id FROM urgent UNION ALL SELECT id FROM normal UNION ALL SELECT id FROM bulk
     ))
     RETURNING *
+
+-- Take the emails of a route whose turn it is.
+-- LEFT JOIN: an email whose content is gone is its claimer's to settle, not nobody's.
+-- name: claim
+WITH {whose_turn},
+claimed AS (
+    UPDATE postroom.emails
+    SET {taken}
 )
 SELECT {claimed_columns}, NULL
 FROM claimed e
+LEFT JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
+ORDER BY e.priority, e.due_at, e.id;
+
+-- The same for another route, by which they leave from now on.
+-- name: claim_onto
+WITH {whose_turn},
+moved AS (
+    UPDATE postroom.emails
+    SET route = :onto::text,
+        {taken}
+),
+{rerouted}
+SELECT {claimed_columns}, NULL
+FROM moved e
 LEFT JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
 ORDER BY e.priority, e.due_at, e.id;
 
@@ -101,6 +123,28 @@ SET status = CASE WHEN doubts > 0 THEN 'in_doubt' WHEN attempts = 0 THEN 'pendin
     dot_noted_at = NULL
 WHERE id = ANY (ARRAY (SELECT id FROM ours))
 RETURNING id::text;
+
+-- Put emails back that were claimed and not tried; they are due then, and their history says why.
+-- name: defer
+WITH {still_ours},
+deferred AS (
+    UPDATE postroom.emails
+    SET status = CASE WHEN doubts > 0 THEN 'in_doubt' WHEN attempts = 0 THEN 'pending' ELSE 'retrying' END,
+        due_at = (:until::text)::timestamptz,
+        leased_until = NULL,
+        worker = NULL,
+        dot_noted_at = NULL
+    WHERE id = ANY (ARRAY (SELECT id FROM ours))
+    RETURNING id, attempts
+),
+new_events AS (
+    INSERT INTO postroom.events (email_id, at, what, attempt, detail)
+    SELECT id, {now}, 'deferred', attempts, :detail::text
+    FROM deferred
+    ORDER BY id
+)
+SELECT id::text
+FROM deferred;
 
 -- An email as its outcome has it.
 -- fragment: as_it_came_out

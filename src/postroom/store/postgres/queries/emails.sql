@@ -4,6 +4,7 @@
 (:status::text IS NULL OR e.status = :status::text)
     AND (:kind::text IS NULL OR e.kind = :kind::text)
     AND (:workspace::text IS NULL OR e.workspace = :workspace::text)
+    AND (:route::text IS NULL OR e.route = :route::text)
     AND (
         :workspaces::text IS NULL
         OR e.workspace = ANY (ARRAY (SELECT json_array_elements_text((:workspaces::text)::json)))
@@ -96,18 +97,20 @@ WHERE driving.term = :driving::text
 ORDER BY driving.email_id DESC
 LIMIT :limit::bigint;
 
--- How long the oldest due email has waited.
+-- How long the oldest due email of some routes, or of all, has waited.
 -- name: oldest_due
+WITH RECURSIVE {asked_routes}
 SELECT min(due_at)
 FROM (
     SELECT (
         SELECT due_at
         FROM postroom.emails
-        WHERE {waiting} AND priority = lane AND due_at <= {now}
+        WHERE {waiting} AND route = asked.route AND priority = lane AND due_at <= {now}
         ORDER BY due_at, id
         LIMIT 1
     ) AS due_at
-    FROM generate_series(0, 2) AS lane
+    FROM asked
+    CROSS JOIN generate_series(0, 2) AS lane
 ) oldest;
 
 -- How many emails are due, from the index of what waits.
@@ -116,19 +119,58 @@ SELECT count(*)
 FROM postroom.emails
 WHERE {waiting} AND due_at <= {now};
 
--- When the next email comes due, this side of the future or beyond.
+-- When the next email of some routes, or of all, comes due, this side of the future or beyond.
 -- name: next_due
+WITH RECURSIVE {asked_routes}
 SELECT min(due_at)
 FROM (
     SELECT (
         SELECT due_at
         FROM postroom.emails
-        WHERE {waiting} AND priority = lane
+        WHERE {waiting} AND route = asked.route AND priority = lane
         ORDER BY due_at, id
         LIMIT 1
     ) AS due_at
-    FROM generate_series(0, 2) AS lane
+    FROM asked
+    CROSS JOIN generate_series(0, 2) AS lane
 ) next;
+
+-- Whether anything is due on some routes; of those that are covered by a fallback, what was never in doubt.
+-- name: something_due
+SELECT EXISTS (
+    SELECT
+    FROM json_array_elements_text((:routes::text)::json) AS asked (route)
+    CROSS JOIN generate_series(0, 2) AS lane
+    CROSS JOIN LATERAL (
+        SELECT
+        FROM postroom.emails
+        WHERE {waiting} AND route = asked.route AND priority = lane AND due_at <= {now}
+        LIMIT 1
+    ) AS due
+) OR EXISTS (
+    SELECT
+    FROM json_array_elements_text((:covered::text)::json) AS asked (route)
+    CROSS JOIN generate_series(0, 2) AS lane
+    CROSS JOIN LATERAL (
+        SELECT
+        FROM postroom.emails
+        WHERE {waiting} AND route = asked.route AND priority = lane AND due_at <= {now} AND doubts = 0
+        LIMIT 1
+    ) AS due
+);
+
+-- The routes on which something waits, and nothing about how much.
+-- name: waiting_routes
+WITH RECURSIVE {asked_routes}
+SELECT route
+FROM asked;
+
+-- How many emails wait on each route, from the index of what waits.
+-- name: waiting_by_route
+SELECT route, count(*)
+FROM postroom.emails
+WHERE {waiting}
+GROUP BY route;
 
 -- What the newest dead emails died of. Errors that begin alike are told apart no further here.
 -- name: failures
@@ -144,14 +186,16 @@ WHERE :workspaces::text IS NULL OR workspace = ANY (ARRAY (SELECT json_array_ele
 GROUP BY dead_reason, reply_code, beginning
 ORDER BY emails DESC;
 
--- How long the oldest due email of some workspaces has waited, among those whose turn comes first in each lane.
+-- How long the oldest due email of some workspaces has waited, among those whose turn comes first in each lane of a route.
 -- name: oldest_due_within
+WITH RECURSIVE {asked_routes}
 SELECT min(first.due_at)
-FROM generate_series(0, 2) AS lane
+FROM asked
+CROSS JOIN generate_series(0, 2) AS lane
 CROSS JOIN LATERAL (
     SELECT due_at, workspace
     FROM postroom.emails
-    WHERE {waiting} AND priority = lane AND due_at <= {now}
+    WHERE {waiting} AND route = asked.route AND priority = lane AND due_at <= {now}
     ORDER BY due_at, id
     LIMIT :limit::bigint
 ) AS first

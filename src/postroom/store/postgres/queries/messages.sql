@@ -1,30 +1,46 @@
 -- Emails that a broker's messages name, and news of the dead.
 
 -- Lease due emails to a scheduler, which will name them in messages to a broker; each lane has a queue of its own.
+-- Routes take turns: how many seats of a lane each of them gets is found by a look at who waits, then so many are taken.
 -- name: reserve
-WITH urgent AS MATERIALIZED (
-    SELECT id
-    FROM postroom.emails
-    WHERE {waiting} AND priority = 0 AND due_at <= {now}
-    ORDER BY due_at, id
-    LIMIT :urgent::bigint
-    FOR UPDATE SKIP LOCKED
+WITH RECURSIVE {asked_routes},
+lanes (priority, seats) AS (
+    VALUES (0::smallint, :urgent::bigint), (1::smallint, :normal::bigint), (2::smallint, :bulk::bigint)
 ),
-normal AS MATERIALIZED (
-    SELECT id
-    FROM postroom.emails
-    WHERE {waiting} AND priority = 1 AND due_at <= {now}
-    ORDER BY due_at, id
-    LIMIT :normal::bigint
-    FOR UPDATE SKIP LOCKED
+turns AS (
+    SELECT
+        asked.route, lanes.priority, lanes.seats, next.due_at, next.id,
+        row_number() OVER (PARTITION BY lanes.priority, asked.route ORDER BY next.due_at, next.id) AS turn
+    FROM asked
+    CROSS JOIN lanes
+    CROSS JOIN LATERAL (
+        SELECT due_at, id
+        FROM postroom.emails
+        WHERE {waiting} AND route = asked.route AND priority = lanes.priority AND due_at <= {now}
+        ORDER BY due_at, id
+        LIMIT lanes.seats
+    ) AS next
 ),
-bulk AS MATERIALIZED (
-    SELECT id
-    FROM postroom.emails
-    WHERE {waiting} AND priority = 2 AND due_at <= {now}
-    ORDER BY due_at, id
-    LIMIT :bulk::bigint
-    FOR UPDATE SKIP LOCKED
+shares AS MATERIALIZED (
+    SELECT route, priority, count(*) AS seats
+    FROM (
+        SELECT *, row_number() OVER (PARTITION BY priority ORDER BY turn, due_at, id) AS place
+        FROM turns
+    ) AS in_turn
+    WHERE place <= seats
+    GROUP BY route, priority
+),
+first AS MATERIALIZED (
+    SELECT oldest.id
+    FROM shares
+    CROSS JOIN LATERAL (
+        SELECT id
+        FROM postroom.emails
+        WHERE {waiting} AND route = shares.route AND priority = shares.priority AND due_at <= {now}
+        ORDER BY due_at, id
+        LIMIT shares.seats
+        FOR UPDATE SKIP LOCKED
+    ) AS oldest
 ),
 reserved AS (
     UPDATE postroom.emails
@@ -33,9 +49,7 @@ reserved AS (
         leased_until = {now} + make_interval(secs => :lease::float8),
         worker = :worker::text,
         last_queued_at = NULL
-    WHERE id = ANY (ARRAY (
-        SELECT id FROM urgent UNION ALL SELECT id FROM normal UNION ALL SELECT id FROM bulk
-    ))
+    WHERE id = ANY (ARRAY (SELECT id FROM first))
     RETURNING id, lease_token, priority, attempts, max_attempts, leased_until, due_at
 )
 SELECT id::text, lease_token, priority, attempts, max_attempts, leased_until
@@ -112,7 +126,7 @@ SET status = CASE WHEN e.doubts > 0 THEN 'in_doubt' WHEN e.attempts = 0 THEN 'pe
     worker = NULL
 FROM json_to_recordset((:messages::text)::json) AS m (id uuid, attempt integer)
 WHERE e.id = m.id AND e.status = 'queued' AND e.attempts = m.attempt - 1
-RETURNING e.id::text;
+RETURNING e.id::text, e.route;
 
 -- Make emails due again whose message was not heard of before the lease ran out.
 -- name: requeue
@@ -129,7 +143,7 @@ SET status = CASE WHEN e.doubts > 0 THEN 'in_doubt' WHEN e.attempts = 0 THEN 'pe
     leased_until = NULL,
     worker = NULL
 WHERE id = ANY (ARRAY (SELECT id FROM lost))
-RETURNING e.id::text, e.attempts;
+RETURNING e.id::text, e.attempts, e.route;
 
 -- Reserved, and found to have used up their attempts: what was said last stays.
 -- name: give_up
@@ -178,10 +192,22 @@ RETURNING e.id::text;
 
 -- Whether a broker has anything to carry, or may have.
 -- name: awaiting_dispatch
+WITH RECURSIVE {asked_routes}
 SELECT
     EXISTS (
         SELECT
-        FROM postroom.emails
-        WHERE {waiting} AND due_at <= {now}
+        FROM asked
+        CROSS JOIN generate_series(0, 2) AS lane
+        CROSS JOIN LATERAL (
+            SELECT
+            FROM postroom.emails
+            WHERE {waiting} AND route = asked.route AND priority = lane AND due_at <= {now}
+            LIMIT 1
+        ) AS due
     ),
-    EXISTS (SELECT FROM postroom.emails WHERE status = 'queued');
+    EXISTS (
+        SELECT
+        FROM postroom.emails
+        WHERE status = 'queued'
+            AND (:routes::text IS NULL OR route = ANY (ARRAY (SELECT json_array_elements_text((:routes::text)::json))))
+    );

@@ -13,6 +13,45 @@ coalesce((:now::text)::timestamptz, statement_timestamp())
 -- fragment: waiting
 status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
 
+-- The routes that are asked about: those of `:routes`, or every one on which something waits. These are found by hops
+-- along the index, one probe for each, however much waits.
+-- fragment: asked_routes
+hops (route) AS (
+    SELECT ''
+    WHERE :routes::text IS NULL
+    UNION ALL
+    SELECT (SELECT min(route) FROM postroom.emails WHERE {waiting} AND route > hops.route)
+    FROM hops
+    WHERE hops.route IS NOT NULL
+),
+asked (route) AS MATERIALIZED (
+    SELECT json_array_elements_text((:routes::text)::json)
+    UNION ALL
+    SELECT route
+    FROM hops
+    WHERE route > ''
+)
+
+-- What histories and terms say of emails that were `moved` from one route to another. The default route is no term.
+-- fragment: rerouted
+new_events AS (
+    INSERT INTO postroom.events (email_id, at, what, attempt, actor, detail)
+    SELECT id, {now}, 'rerouted', attempts, :actor::text, :detail::text
+    FROM moved
+    ORDER BY id
+),
+old_terms AS (
+    DELETE FROM postroom.terms
+    WHERE term = 'route:' || :route::text AND email_id = ANY (ARRAY (SELECT id FROM moved))
+),
+new_terms AS (
+    INSERT INTO postroom.terms (term, email_id)
+    SELECT 'route:' || :onto::text, id
+    FROM moved
+    WHERE :onto::text <> 'default'
+    ON CONFLICT DO NOTHING
+)
+
 -- Of an email of more than `:whole` octets the content stays where it is, and its size says so.
 -- fragment: claimed_columns
 {claimed_fields}, CASE WHEN c.size <= :whole::bigint THEN c.text END, CASE WHEN c.size <= :whole::bigint THEN c.html END,

@@ -2,7 +2,7 @@
 
 -- Look at emails before an act; the writer's transaction is the lock.
 -- name: lock
-SELECT e.id, e.status, e.attempts, e.max_attempts, e.outcomes, e.version, e.doubts, e.due_at
+SELECT e.id, e.status, e.attempts, e.max_attempts, e.outcomes, e.version, e.doubts, e.due_at, e.route
 FROM postroom_emails e
 WHERE e.id IN (SELECT value FROM json_each(:ids))
 ORDER BY e.id;
@@ -40,6 +40,22 @@ RETURNING id;
 -- name: wake
 SELECT 1;
 
+-- name: wake_routes
+SELECT 1;
+
+-- Let emails that wait on one route leave by another.
+-- name: move_route
+DELETE FROM postroom_picked;
+INSERT INTO postroom_picked (id)
+SELECT id
+FROM postroom_emails
+WHERE {waiting} AND route = :route
+ORDER BY priority, due_at, id
+LIMIT :limit;
+{reroute};
+SELECT count(*)
+FROM postroom_picked;
+
 -- Write down who did what.
 -- name: record
 INSERT INTO postroom_events (email_id, at, what, attempt, actor, detail)
@@ -57,6 +73,13 @@ WHERE (term, email_id) IN (
     JOIN postroom_contents c ON c.email_id = gone.value,
         -- Damaged ones are left behind: no list finds an email by them that is not there.
         json_each(iif(json_valid(c.terms), c.terms, '[]')) AS term
+);
+-- An email that was moved has the term of its route from there.
+DELETE FROM postroom_terms
+WHERE (term, email_id) IN (
+    SELECT 'route:' || e.route, e.id
+    FROM json_each(:ids) AS gone
+    CROSS JOIN postroom_emails e ON e.id = gone.value
 );
 DELETE FROM postroom_contents
 WHERE email_id IN (SELECT value FROM json_each(:ids));

@@ -1,27 +1,30 @@
 -- Whose turn it is, and what came of it: claims, leases, settles.
 
--- Take the emails whose turn it is, each lane up to its share; what a lane leaves unused goes to the next one.
--- `…_open` is 0 for a lane of which nothing is wanted, whatever the others leave, else 1.
--- name: claim
+-- The emails of a route whose turn it is, each lane up to its share; what a lane leaves unused goes to the next one.
+-- `…_open` is 0 for a lane of which nothing is wanted, whatever the others leave, else 1. None of them has been in doubt
+-- more than `:doubts` times.
+-- fragment: whose_turn
 DELETE FROM postroom_picked;
 INSERT INTO postroom_picked (id)
 SELECT id
 FROM postroom_emails
-WHERE {waiting} AND priority = 0 AND due_at <= :now
+WHERE {waiting} AND route = :route AND priority = 0 AND due_at <= :now AND doubts <= :doubts
 ORDER BY due_at, id
 LIMIT :urgent_open * :urgent;
 INSERT INTO postroom_picked (id)
 SELECT id
 FROM postroom_emails
-WHERE {waiting} AND priority = 1 AND due_at <= :now
+WHERE {waiting} AND route = :route AND priority = 1 AND due_at <= :now AND doubts <= :doubts
 ORDER BY due_at, id
 LIMIT :normal_open * (:urgent + :normal - (SELECT count(*) FROM postroom_picked));
 INSERT INTO postroom_picked (id)
 SELECT id
 FROM postroom_emails
-WHERE {waiting} AND priority = 2 AND due_at <= :now
+WHERE {waiting} AND route = :route AND priority = 2 AND due_at <= :now AND doubts <= :doubts
 ORDER BY due_at, id
-LIMIT :bulk_open * (:urgent + :normal + :bulk - (SELECT count(*) FROM postroom_picked));
+LIMIT :bulk_open * (:urgent + :normal + :bulk - (SELECT count(*) FROM postroom_picked))
+
+-- fragment: take
 UPDATE postroom_emails
 SET status = 'sending',
     lease_token = lease_token + 1,
@@ -29,7 +32,20 @@ SET status = 'sending',
     worker = :worker,
     dot_noted_at = NULL,
     last_attempt_at = :now
-WHERE id IN (SELECT id FROM postroom_picked);
+WHERE id IN (SELECT id FROM postroom_picked)
+
+-- Take the emails of a route whose turn it is.
+-- name: claim
+{whose_turn};
+{take};
+{picked}
+ORDER BY e.priority, e.due_at, e.id;
+
+-- The same for another route, by which they leave from now on.
+-- name: claim_onto
+{whose_turn};
+{reroute};
+{take};
 {picked}
 ORDER BY e.priority, e.due_at, e.id;
 
@@ -71,6 +87,24 @@ RETURNING id;
 -- name: release
 UPDATE postroom_emails
 SET status = CASE WHEN doubts > 0 THEN 'in_doubt' WHEN attempts = 0 THEN 'pending' ELSE 'retrying' END,
+    leased_until = NULL,
+    worker = NULL,
+    dot_noted_at = NULL
+FROM {claims}
+WHERE postroom_emails.id = mine.id AND lease_token = mine.token AND status IN ('queued', 'sending')
+RETURNING id;
+
+-- Put emails back that were claimed and not tried; they are due then, and their history says why.
+-- name: defer
+INSERT INTO postroom_events (email_id, at, what, attempt, detail)
+SELECT e.id, :now, 'deferred', e.attempts, :detail
+FROM {claims}
+CROSS JOIN postroom_emails e ON e.id = mine.id
+WHERE e.lease_token = mine.token AND e.status IN ('queued', 'sending')
+ORDER BY e.id;
+UPDATE postroom_emails
+SET status = CASE WHEN doubts > 0 THEN 'in_doubt' WHEN attempts = 0 THEN 'pending' ELSE 'retrying' END,
+    due_at = :until,
     leased_until = NULL,
     worker = NULL,
     dot_noted_at = NULL

@@ -4,6 +4,7 @@
 (:status IS NULL OR e.status = :status)
     AND (:kind IS NULL OR e.kind = :kind)
     AND (:workspace IS NULL OR e.workspace = :workspace)
+    AND (:route IS NULL OR e.route = :route)
     AND (:workspaces IS NULL OR e.workspace IN (SELECT value FROM json_each(:workspaces)))
     AND (:since IS NULL OR e.created_at >= :since)
     AND (:until IS NULL OR e.created_at < :until)
@@ -84,18 +85,20 @@ WHERE driving.term = :driving
 ORDER BY driving.email_id DESC
 LIMIT :limit;
 
--- How long the oldest due email has waited.
+-- How long the oldest due email of some routes, or of all, has waited.
 -- name: oldest_due
+WITH RECURSIVE {asked_routes}
 SELECT min(due_at)
 FROM (
     SELECT (
         SELECT due_at
         FROM postroom_emails
-        WHERE {waiting} AND priority = lane.value AND due_at <= :now
+        WHERE {waiting} AND route = asked.route AND priority = lane.value AND due_at <= :now
         ORDER BY due_at, id
         LIMIT 1
     ) AS due_at
-    FROM json_each('[0, 1, 2]') AS lane
+    FROM asked
+    CROSS JOIN json_each('[0, 1, 2]') AS lane
 );
 
 -- How many emails are due, from the index of what waits.
@@ -104,19 +107,50 @@ SELECT count(*)
 FROM postroom_emails
 WHERE {waiting} AND due_at <= :now;
 
--- When the next email comes due, this side of the future or beyond.
+-- When the next email of some routes, or of all, comes due, this side of the future or beyond.
 -- name: next_due
+WITH RECURSIVE {asked_routes}
 SELECT min(due_at)
 FROM (
     SELECT (
         SELECT due_at
         FROM postroom_emails
-        WHERE {waiting} AND priority = lane.value
+        WHERE {waiting} AND route = asked.route AND priority = lane.value
         ORDER BY due_at, id
         LIMIT 1
     ) AS due_at
-    FROM json_each('[0, 1, 2]') AS lane
+    FROM asked
+    CROSS JOIN json_each('[0, 1, 2]') AS lane
 );
+
+-- Whether anything is due on some routes; of those that are covered by a fallback, what was never in doubt.
+-- name: something_due
+SELECT EXISTS (
+    SELECT 1
+    FROM json_each(:routes) AS asked
+    CROSS JOIN (VALUES (0), (1), (2)) AS lane
+    CROSS JOIN postroom_emails
+    WHERE {waiting} AND route = asked.value AND priority = lane.column1 AND due_at <= :now
+) OR EXISTS (
+    SELECT 1
+    FROM json_each(:covered) AS asked
+    CROSS JOIN (VALUES (0), (1), (2)) AS lane
+    CROSS JOIN postroom_emails
+    WHERE {waiting} AND route = asked.value AND priority = lane.column1 AND due_at <= :now AND doubts = 0
+);
+
+-- The routes on which something waits, and nothing about how much.
+-- name: waiting_routes
+WITH RECURSIVE {asked_routes}
+SELECT route
+FROM asked;
+
+-- How many emails wait on each route, from the index of what waits.
+-- name: waiting_by_route
+SELECT route, count(*)
+FROM postroom_emails
+WHERE {waiting}
+GROUP BY route;
 
 -- What the newest dead emails died of. Errors that begin alike are told apart no further here.
 -- name: failures
@@ -132,29 +166,23 @@ WHERE :workspaces IS NULL OR workspace IN (SELECT value FROM json_each(:workspac
 GROUP BY dead_reason, reply_code, beginning
 ORDER BY emails DESC;
 
--- How long the oldest due email of some workspaces has waited, among those whose turn comes first in each lane.
+-- How long the oldest due email of some workspaces has waited, among those whose turn comes first in each lane of a route.
 -- name: oldest_due_within
-SELECT min(due_at)
-FROM (
-    SELECT due_at, workspace
+WITH RECURSIVE {asked_routes}
+SELECT min(json_extract(first.value, '$[0]'))
+FROM asked
+CROSS JOIN json_each('[0, 1, 2]') AS lane
+CROSS JOIN json_each((
+    SELECT json_group_array(json_array(due_at, workspace))
     FROM (
-        SELECT due_at, workspace FROM postroom_emails
-        WHERE {waiting} AND priority = 0 AND due_at <= :now ORDER BY due_at, id LIMIT :limit
+        SELECT due_at, workspace
+        FROM postroom_emails
+        WHERE {waiting} AND route = asked.route AND priority = lane.value AND due_at <= :now
+        ORDER BY due_at, id
+        LIMIT :limit
     )
-    UNION ALL
-    SELECT due_at, workspace
-    FROM (
-        SELECT due_at, workspace FROM postroom_emails
-        WHERE {waiting} AND priority = 1 AND due_at <= :now ORDER BY due_at, id LIMIT :limit
-    )
-    UNION ALL
-    SELECT due_at, workspace
-    FROM (
-        SELECT due_at, workspace FROM postroom_emails
-        WHERE {waiting} AND priority = 2 AND due_at <= :now ORDER BY due_at, id LIMIT :limit
-    )
-) AS first
-WHERE workspace IN (SELECT value FROM json_each(:workspaces));
+)) AS first
+WHERE json_extract(first.value, '$[1]') IN (SELECT value FROM json_each(:workspaces));
 
 -- Where these emails belong and stand.
 -- name: placed

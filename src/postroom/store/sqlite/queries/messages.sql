@@ -1,25 +1,59 @@
 -- Emails that a broker's messages name, and news of the dead.
 
 -- Lease due emails to a scheduler, which will name them in messages to a broker; each lane has a queue of its own.
+-- Routes take turns: the oldest of each, then the second of each, as far as the seats of the lane go.
 -- name: reserve
 DELETE FROM postroom_picked;
+WITH RECURSIVE {asked_routes}
 INSERT INTO postroom_picked (id)
-SELECT id
-FROM postroom_emails
-WHERE {waiting} AND priority = 0 AND due_at <= :now
-ORDER BY due_at, id
+SELECT e.id
+FROM asked
+CROSS JOIN json_each((
+    SELECT json_group_array(id)
+    FROM (
+        SELECT id
+        FROM postroom_emails
+        WHERE {waiting} AND route = asked.route AND priority = 0 AND due_at <= :now
+        ORDER BY due_at, id
+        LIMIT :urgent
+    )
+)) AS turn
+CROSS JOIN postroom_emails e ON e.id = turn.value
+ORDER BY turn.key, e.due_at, e.id
 LIMIT :urgent;
+WITH RECURSIVE {asked_routes}
 INSERT INTO postroom_picked (id)
-SELECT id
-FROM postroom_emails
-WHERE {waiting} AND priority = 1 AND due_at <= :now
-ORDER BY due_at, id
+SELECT e.id
+FROM asked
+CROSS JOIN json_each((
+    SELECT json_group_array(id)
+    FROM (
+        SELECT id
+        FROM postroom_emails
+        WHERE {waiting} AND route = asked.route AND priority = 1 AND due_at <= :now
+        ORDER BY due_at, id
+        LIMIT :normal
+    )
+)) AS turn
+CROSS JOIN postroom_emails e ON e.id = turn.value
+ORDER BY turn.key, e.due_at, e.id
 LIMIT :normal;
+WITH RECURSIVE {asked_routes}
 INSERT INTO postroom_picked (id)
-SELECT id
-FROM postroom_emails
-WHERE {waiting} AND priority = 2 AND due_at <= :now
-ORDER BY due_at, id
+SELECT e.id
+FROM asked
+CROSS JOIN json_each((
+    SELECT json_group_array(id)
+    FROM (
+        SELECT id
+        FROM postroom_emails
+        WHERE {waiting} AND route = asked.route AND priority = 2 AND due_at <= :now
+        ORDER BY due_at, id
+        LIMIT :bulk
+    )
+)) AS turn
+CROSS JOIN postroom_emails e ON e.id = turn.value
+ORDER BY turn.key, e.due_at, e.id
 LIMIT :bulk;
 UPDATE postroom_emails
 SET status = 'queued',
@@ -95,7 +129,7 @@ SET status = CASE WHEN doubts > 0 THEN 'in_doubt' WHEN attempts = 0 THEN 'pendin
     worker = NULL
 FROM {messages}
 WHERE postroom_emails.id = m.id AND status = 'queued' AND attempts = m.attempt - 1
-RETURNING id;
+RETURNING id, route;
 
 -- Make emails due again whose message was not heard of before the lease ran out.
 -- name: requeue
@@ -110,7 +144,7 @@ WHERE id IN (
     ORDER BY id
     LIMIT :limit
 )
-RETURNING id, attempts;
+RETURNING id, attempts, route;
 
 -- Reserved, and found to have used up their attempts: what was said last stays.
 -- name: give_up
@@ -155,6 +189,18 @@ RETURNING id;
 
 -- Whether a broker has anything to carry, or may have.
 -- name: awaiting_dispatch
+WITH RECURSIVE {asked_routes}
 SELECT
-    EXISTS (SELECT 1 FROM postroom_emails WHERE {waiting} AND due_at <= :now),
-    EXISTS (SELECT 1 FROM postroom_emails WHERE status = 'queued' AND status NOT IN ('sent', 'cancelled'));
+    EXISTS (
+        SELECT 1
+        FROM asked
+        CROSS JOIN json_each('[0, 1, 2]') AS lane
+        CROSS JOIN postroom_emails e ON e.route = asked.route AND e.priority = lane.value
+        WHERE {waiting} AND due_at <= :now
+    ),
+    EXISTS (
+        SELECT 1
+        FROM postroom_emails
+        WHERE status = 'queued' AND status NOT IN ('sent', 'cancelled')
+            AND (:routes IS NULL OR route IN (SELECT value FROM json_each(:routes)))
+    );

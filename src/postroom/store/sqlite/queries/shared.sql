@@ -16,6 +16,43 @@
 -- fragment: waiting
 status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
 
+-- The routes that are asked about: those of `:routes`, or every one on which something waits. These are found by hops
+-- along the index, one probe for each, however much waits.
+-- fragment: asked_routes
+hops (route) AS (
+    SELECT ''
+    WHERE :routes IS NULL
+    UNION ALL
+    SELECT (SELECT min(route) FROM postroom_emails WHERE {waiting} AND route > hops.route)
+    FROM hops
+    WHERE hops.route IS NOT NULL
+),
+asked (route) AS MATERIALIZED (
+    SELECT value
+    FROM json_each(:routes)
+    UNION ALL
+    SELECT route
+    FROM hops
+    WHERE route > ''
+)
+
+-- Move what was picked to another route, with what histories and terms say of it. The default route is no term.
+-- fragment: reroute
+INSERT INTO postroom_events (email_id, at, what, attempt, actor, detail)
+SELECT e.id, :now, 'rerouted', e.attempts, :actor, :detail
+FROM postroom_picked
+CROSS JOIN postroom_emails e ON e.id = postroom_picked.id
+ORDER BY e.id;
+DELETE FROM postroom_terms
+WHERE term = 'route:' || :route AND email_id IN (SELECT id FROM postroom_picked);
+INSERT OR IGNORE INTO postroom_terms (term, email_id)
+SELECT 'route:' || :onto, id
+FROM postroom_picked
+WHERE :onto <> 'default';
+UPDATE postroom_emails
+SET route = :onto
+WHERE id IN (SELECT id FROM postroom_picked)
+
 -- What was picked is read when others may write again: what somebody has taken over in the meantime is theirs.
 -- Two tables in one term, for a term about emails alone has SQLite read all of them first, to make a filter of them.
 -- fragment: still_ours

@@ -1,46 +1,75 @@
-"""Settings: the environment first, then `postroom.toml`, then defaults.
-
-`POSTROOM_DATABASE`, `POSTROOM_SMTP` and the rest are read from the environment under that prefix; `POSTROOM_CONFIG`
-names another file than `./postroom.toml`. The names of mail settings that many deployments have already (`SMTP_HOST`,
-`SMTP_PORT`, `SMTP_FROM_ADDRESS`, `SMTP_FROM_NAME`, `EMAIL_WORKER_…`) are honoured where ours are not given.
-"""
+"""Every setting there is."""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AliasChoices, BeforeValidator, Field, SecretStr, ValidationError
-from pydantic_settings import (
-    BaseSettings,
-    PydanticBaseSettingsSource,
-    SettingsConfigDict,
-    SettingsError,
-    TomlConfigSettingsSource,
+from pydantic import (
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    InstanceOf,
+    SecretStr,
+    field_validator,
+    model_validator,
 )
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from postroom.config.routes import (
+    RouteSettings,
+    RouteTable,
+    check_name,
+    check_routes,
+    known_routes,
+    usable_routes,
+)
+from postroom.config.routing import RoutingRule
+from postroom.config.sources import PREFIX, Environment, File, config_file
+from postroom.config.webhooks import EventSettings, WebhookSettings
 from postroom.duration import parse_duration
 from postroom.errors import ConfigurationError
 from postroom.settle.policy import RetryPolicy
+from postroom.vocabulary import DEFAULT_ROUTE
 
-Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
 
-CONFIG_FILE = "postroom.toml"
+def _duration(value: Any) -> timedelta:
+    try:
+        return parse_duration(value)
+    except ConfigurationError as error:
+        raise ValueError(error) from None
+
+
+Duration = Annotated[timedelta, BeforeValidator(_duration)]
 
 
 class Settings(BaseSettings):
     """Every setting there is. Durations read `30s`, `5m`, `2h`, `90d`."""
 
-    model_config = SettingsConfigDict(env_prefix="POSTROOM_", extra="forbid", populate_by_name=True)
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_nested_delimiter="__",
+        extra="forbid",
+        populate_by_name=True,
+        hide_input_in_errors=True,
+    )
 
     database: SecretStr = SecretStr("sqlite:///postroom.db")
     """Where emails wait: `sqlite:///file` or `postgresql://…`."""
     tables: str = "postroom"
     """The schema (PostgreSQL) or table prefix (SQLite) that Postroom's tables live under."""
     smtp: SecretStr | None = None
-    """The way out: `smtp://user:password@host:587?starttls=required`."""
+    """The way out of the route `default`: `smtp://user:password@host:587?starttls=required`."""
+    routes: dict[str, RouteTable] = {}
+    """Named ways out, in use as `all_routes()`."""
+    routing: tuple[RoutingRule, ...] = ()
+    """Which route an email takes that does not name one: the first rule that holds, else `default`."""
+    webhooks: WebhookSettings = WebhookSettings()
+    """How webhooks are signed, and where they may go."""
+    events: tuple[EventSettings, ...] = ()
+    """Who hears of changes of state."""
     broker: SecretStr | None = None
     """`amqp://user:password@host:5672/`, for those who dispatch over RabbitMQ; `amqps://` for TLS."""
     broker_outage: Literal["wait", "direct"] = "wait"
@@ -69,7 +98,7 @@ class Settings(BaseSettings):
     """Who emails are from when they do not say."""
     policy: str = "patient"
     """The retry policy of emails that do not name one."""
-    policies: dict[str, dict[str, Any]] = {}
+    policies: dict[str, InstanceOf[RetryPolicy]] = {}
     """Retry policies of your own, by name."""
     lease: Duration = timedelta(seconds=30)
     """How long a worker may hold an email without a sign of life."""
@@ -107,13 +136,51 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls, config_file())
+        return init_settings, Environment(settings_cls), File(settings_cls, config_file())
+
+    @field_validator("policies", mode="before")
+    @classmethod
+    def _read_policies(cls, given: Any) -> Any:
+        return {name: _policy(name, values) for name, values in given.items()} if isinstance(given, dict) else given
+
+    @model_validator(mode="after")
+    def _check_routes(self) -> Self:
+        default = self.routes.get(DEFAULT_ROUTE)
+        if self.smtp is not None and default is not None and default.transport is not None:
+            raise ConfigurationError(
+                "smtp and routes.default.transport are both given, and are the same thing; keep one of them"
+            )
+        check_routes(self.routes, smtp=self._smtp())
+        for number, rule in enumerate(self.routing):
+            check_name(f"routing.{number}.route", rule.route, self.known_routes())
+        return self
+
+    def all_routes(self) -> dict[str, RouteSettings]:
+        """The ways out that this process can use, by name, the default first; none where no transport is known."""
+        return usable_routes(self.routes, self._smtp())
+
+    def known_routes(self) -> tuple[str, ...]:
+        """The routes that emails may name here: also those whose transport only workers know."""
+        return known_routes(self.routes)
 
     def smtp_url(self) -> str | None:
-        """The way out, from our name or from `SMTP_HOST` and `SMTP_PORT`."""
+        """The way out of the default route, with its options."""
+        default = self.all_routes().get(DEFAULT_ROUTE)
+        return default.url if default else None
+
+    def _smtp(self) -> str | None:
+        """From our name, or from `SMTP_HOST` and `SMTP_PORT`."""
         if self.smtp is not None:
             return self.smtp.get_secret_value()
         return f"smtp://{self.smtp_host}:{self.smtp_port}" if self.smtp_host else None
+
+    def secrets(self) -> Iterator[str]:
+        """Everything in here that nobody may read, for those who hide it: URLs with passwords, and keys."""
+        tables = (table.transport for table in self.routes.values())
+        signing = (*self.webhooks.secrets, *(event.secret for event in self.events))
+        for secret in (self.database, self.smtp, self.broker, self.secret, *tables, *signing):
+            if secret is not None:
+                yield secret.get_secret_value()
 
     def default_sender(self) -> str | None:
         """Who emails are from, from our name or from `SMTP_FROM_ADDRESS` and `SMTP_FROM_NAME`."""
@@ -124,35 +191,10 @@ class Settings(BaseSettings):
         quoted = self.smtp_from_name.replace("\\", "\\\\").replace('"', '\\"')
         return f'"{quoted}" <{self.smtp_from_address}>'
 
-    def own_policies(self) -> dict[str, RetryPolicy]:
-        """The retry policies of the configuration, by name."""
-        return {name: _policy(name, values) for name, values in self.policies.items()}
 
-
-def config_file() -> Path | None:
-    """The file to read: the one that `POSTROOM_CONFIG` names, or `postroom.toml` here if there is one."""
-    if named := os.environ.get("POSTROOM_CONFIG"):
-        path = Path(named)
-        if not path.is_file():
-            raise ConfigurationError(f"POSTROOM_CONFIG names {named}, and there is no such file")
-        return path
-    path = Path(CONFIG_FILE)
-    return path if path.is_file() else None
-
-
-def load(**given: Any) -> Settings:
-    """The settings in force; what is given here comes before everything else."""
-    try:
-        return Settings(**{name: value for name, value in given.items() if value is not None})
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        name = ".".join(str(part) for part in first["loc"])
-        raise ConfigurationError(f"setting {name}: {first['msg']}") from None
-    except (SettingsError, ValueError) as error:
-        raise ConfigurationError(f"the settings cannot be read: {error}") from error
-
-
-def _policy(name: str, values: dict[str, Any]) -> RetryPolicy:
+def _policy(name: str, values: Any) -> RetryPolicy:
+    if isinstance(values, RetryPolicy):
+        return values
     try:
         if "base" in values:
             return RetryPolicy.exponential(**values, name=name)

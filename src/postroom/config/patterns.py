@@ -1,0 +1,48 @@
+"""Kinds and domains as settings name them: one or several, with a star where anything may stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from postroom.compose.address import parse_address
+from postroom.errors import InvalidEmail
+
+
+def kind_matches(kinds: Sequence[str], kind: str) -> bool:
+    """A kind is one of these; `invoice*` stands for all that begin so."""
+    return any(kind == each or (each.endswith("*") and kind.startswith(each[:-1])) for each in kinds)
+
+
+def domain_matches(domains: Sequence[str], domain: str) -> bool:
+    """A domain, in lower case, is one of these; `*.example.org` stands for all beneath it, and not for itself."""
+    return any(domain == each or (each.startswith("*.") and domain.endswith(each[1:])) for each in domains)
+
+
+def _listed(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _kind(value: str) -> str:
+    if "*" in value[:-1]:
+        raise ValueError("a star may stand at the end only, such as invoice*")
+    return value
+
+
+def _domain(value: str) -> str:
+    """As addresses have it: in lower case, an international one in its ASCII form."""
+    star, name = ("*.", value[2:]) if value.startswith("*.") else ("", value)
+    try:
+        return star + parse_address("domain", f"somebody@{name.strip()}").domain
+    except InvalidEmail:
+        raise ValueError("expected a domain such as example.org, or *.example.org for all beneath it") from None
+
+
+LISTED = BeforeValidator(_listed)
+"""A text alone stands for a list of it."""
+SOME = Field(min_length=1)
+Names = Annotated[tuple[str, ...], LISTED, SOME]
+Kinds = Annotated[tuple[Annotated[str, AfterValidator(_kind)], ...], LISTED, SOME]
+Domains = Annotated[tuple[Annotated[str, AfterValidator(_domain)], ...], LISTED, SOME]

@@ -1,0 +1,1 @@
+-- What the questions of the release before have in common: nothing, they are written out.

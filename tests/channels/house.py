@@ -7,6 +7,7 @@ from typing import Any
 
 from postroom import Outbox, config
 from postroom.store.open import open_async_database
+from postroom.work.breakers import resume
 from postroom.work.routes import routes_of
 from postroom.work.thread import worker_settings
 from postroom.work.worker import Worker
@@ -28,3 +29,9 @@ class House:
             await Worker(database, routes_of(self.settings), settings).run()
         finally:
             await database.close()
+
+    async def open_routes_and_work(self) -> None:
+        """The same, after somebody has put right what had stopped a route."""
+        for name in self.settings.all_routes():
+            self.outbox.database.run(resume(name))
+        await self.work()

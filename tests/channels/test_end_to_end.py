@@ -14,7 +14,7 @@ from postroom.admin.contents import letter_view
 from postroom.admin.conversations import conversation
 from postroom.errors import InvalidEmail
 from postroom.operate.attempts import attempts_of, rows_of
-from postroom.store.questions import versions_of
+from postroom.store.overview import versions
 from postroom.testing import ScriptedHttp
 from tests.channels.house import House
 
@@ -54,8 +54,8 @@ async def test_retry_after_is_heeded(house: House, receiver: ScriptedHttp) -> No
     stored = house.outbox.get(id)
 
     assert (stored.status, stored.attempts) == (Status.RETRYING, 1)
-    assert stored.due_at is not None
-    assert stored.due_at > datetime.now(UTC) + timedelta(minutes=110)
+    assert stored.next_attempt_at is not None
+    assert stored.next_attempt_at > datetime.now(UTC) + timedelta(minutes=110)
 
 
 async def test_one_receiver_that_is_down_stops_nobody_elses_webhooks(house: House, receiver: ScriptedHttp) -> None:
@@ -133,8 +133,8 @@ async def test_the_history_tells_a_request_as_one(house: House, receiver: Script
     id = house.outbox.enqueue(Webhook(url=receiver.url, event="e")).id
     await house.work()
     stored = house.outbox.get(id)
-    versions = house.outbox._ask(versions_of(id))
-    [attempt] = attempts_of(stored, versions)
+    told = house.outbox._ask(versions(id))
+    [attempt] = attempts_of(stored, told)
     lines = conversation(attempt)
 
     assert [line.ours for line in lines] == ["(we connect)", "(the request)", "(the end of the request)"]

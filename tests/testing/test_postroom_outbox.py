@@ -39,9 +39,7 @@ def test_a_worker_of_the_test_sends_over_the_transport_of_the_outbox(
     assert postroom_outbox.conservation().holds
 
 
-def test_the_worker_goes_by_the_clock_of_the_outbox(
-    postroom_outbox: Outbox, memory_transport: MemoryTransport
-) -> None:
+def test_the_worker_goes_by_the_clock_of_the_outbox(postroom_outbox: Outbox, memory_transport: MemoryTransport) -> None:
     """An email for tomorrow leaves when the test says that it is tomorrow."""
     tomorrow = datetime.now(UTC) + timedelta(days=1)
     postroom_outbox.enqueue(WELCOME, not_before=tomorrow)

@@ -64,7 +64,8 @@ def check_smtp(settings: Settings) -> Iterator[Finding]:
             detail="no mail server is configured; emails wait",
             remedy="set POSTROOM_SMTP, such as smtp://user:password@host:587?starttls=required",
         )
-    yield from asyncio.run(_probe_all(routes))
+    if routes:
+        yield from asyncio.run(_probe_all(routes))
 
 
 async def _probe_all(routes: Sequence[RouteSettings]) -> list[Finding]:

@@ -73,7 +73,7 @@ def worker(
         standard_error().print("EMAIL_WORKER_ENABLED is false: this process sends nothing.")
         return
     settings, only = with_smtp(settings, smtp), route or ()
-    routes_of(settings, only=only)
+    routes_of(settings, only=only, always=True)
     check_database(settings)
     if processes > 1:
         raise typer.Exit(supervise(processes, metrics_port=metrics_port))
@@ -82,7 +82,7 @@ def worker(
         meter = measured(stack, metrics_host, metrics_port)
         run_service(
             settings,
-            lambda database: Worker(database, routes_of(settings, only=only), working, meter=meter.worker),
+            lambda database: Worker(database, routes_of(settings, only=only, always=True), working, meter=meter.worker),
         )
 
 

@@ -163,6 +163,16 @@ class Settings(BaseSettings):
         """The routes that emails may name here: also those whose transport only workers know."""
         return known_routes(self.routes)
 
+    def channel_tables(self) -> dict[str, dict[str, Any]]:
+        """What transports of a channel are told beside their URL, by the channel's name."""
+        own = {each.url: (each.secret.get_secret_value(),) for each in self.events if each.secret is not None}
+        webhook = {
+            "secrets": tuple(each.get_secret_value() for each in self.webhooks.secrets),
+            "secrets_for": own,
+            "allow": tuple(map(str, self.webhooks.allow)),
+        }
+        return {"webhook": webhook}
+
     def smtp_url(self) -> str | None:
         """The way out of the default route, with its options."""
         default = self.all_routes().get(DEFAULT_ROUTE)

@@ -47,8 +47,8 @@ class Served(Protocol):
     settings: Settings
     clock: Clock | None
 
-    def routes(self) -> list[Route]:
-        """Its ways out, made for whoever calls."""
+    def routes(self, *, always: bool = False) -> list[Route]:
+        """Its ways out, made for whoever calls; with `always`, those that need no settings too."""
 
 
 class WorkerThread:
@@ -101,4 +101,7 @@ class WorkerThread:
 
 
 def _routes_for(outbox: Served | Settings) -> Callable[[], list[Route]]:
-    return (lambda: routes_of(outbox)) if isinstance(outbox, Settings) else outbox.routes
+    """How the ways out are made, in the thread that is to use them."""
+    if isinstance(outbox, Settings):
+        return lambda: routes_of(outbox, always=True)
+    return lambda: outbox.routes(always=True)

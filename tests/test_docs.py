@@ -208,6 +208,13 @@ def test_the_architecture_page_shows_the_direction_of_imports_as_it_is_checked()
     assert [line.split(", ") for line in shown.splitlines()] == checked
 
 
+def test_the_architecture_page_lists_every_folder_and_no_other() -> None:
+    table = PAGES["docs/explanation/architecture.md"].text.partition("### The folders")[2].partition("\n##")[0]
+    folders = {path.parent.name for path in (ROOT / "src/postroom").glob("*/__init__.py")}
+
+    assert {*re.findall(r"`(\w+)/`", table)} == folders
+
+
 def test_every_argument_of_an_outbox_is_in_the_reference() -> None:
     page = PAGES[f"{REFERENCE}/python-api.md"].text
     [*arguments] = inspect.signature(Outbox).parameters

@@ -120,7 +120,7 @@ class OutboxBase:
     def routes(self, *, always: bool = False) -> list[Route]:
         """The ways out of this outbox, to be used in one process and one event loop.
 
-        With `always`, as workers have it, also those that need no settings. A `transport` that was given is alone.
+        With `always`, as workers have it, also those that need no settings. Where a `transport` was given, it is alone.
         """
         if self._transport is not None:
             return [Route.over(self._transport)]

@@ -117,9 +117,14 @@ class OutboxBase:
             )
         )
 
-    def routes(self) -> list[Route]:
-        """The ways out of this outbox, to be used in one process and one event loop."""
-        return [Route.over(self._transport)] if self._transport is not None else routes_of(self.settings)
+    def routes(self, *, always: bool = False) -> list[Route]:
+        """The ways out of this outbox, to be used in one process and one event loop.
+
+        With `always`, as workers have it, also those that need no settings. Where a `transport` was given, it is alone.
+        """
+        if self._transport is not None:
+            return [Route.over(self._transport)]
+        return routes_of(self.settings, always=always)
 
     def _inline_order(self, email: Sendable, key: str | None, wishes: Wishes) -> Order:
         wishes.setdefault("policy", INLINE_POLICY)

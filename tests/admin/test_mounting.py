@@ -13,8 +13,8 @@ from httpx import ASGITransport, AsyncClient
 
 from postroom import Email, Outbox
 from postroom.web import admin
-from tests.work.office import until
 from tests.store.conftest import migrated_postgres_url, migrated_sqlite_url, migrated_template, store_url
+from tests.work.office import until
 
 __all__ = ["migrated_postgres_url", "migrated_sqlite_url", "migrated_template", "store_url"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from urllib.parse import parse_qs
 
 import pytest
@@ -215,3 +216,35 @@ def test_a_route_of_another_channel_is_refused(house: House) -> None:
         house.outbox.enqueue(Webhook(url="https://example.org/", event="e"), route="sms")
     with pytest.raises(InvalidEmail, match="'webhooks' carries webhook, not email"):
         house.outbox.enqueue(Email(to="ada@example.org"), route="webhooks")
+
+
+def test_a_webhook_can_be_sent_inline(house: House, receiver: ScriptedHttp) -> None:
+    outcome = house.outbox.send(Webhook(url=receiver.url, event="e"))
+
+    assert (outcome.sent, outcome.error) == (True, None)
+    assert len(receiver.requests) == 1
+
+
+def test_a_payload_that_no_channel_carries_is_refused(house: House) -> None:
+    with pytest.raises(InvalidEmail, match="no channel carries a str; give one of Email, Sms, Webhook"):
+        house.outbox.enqueue("Hello")
+
+
+def test_where_no_route_carries_it_the_error_says_what_to_add(house: House, tmp_path: Path) -> None:
+    bare = House(house.outbox.database_url, tmp_path)
+    with pytest.raises(InvalidEmail, match=r"add \[routes.webhooks\] to the settings, with a transport .* webhook:"):
+        bare.outbox.enqueue(Webhook(url="https://example.org/", event="e"))
+    bare.outbox.close()
+
+
+def test_a_rule_that_leads_to_another_channel_is_passed_over(house: House, tmp_path: Path) -> None:
+    routes = {"webhooks": {"transport": "webhook:"}, "bulk": {"transport": "smtp://127.0.0.1:1"}}
+    routes["slow"] = {"transport": "webhook:?total=9s"}
+    rules = [{"kind": "news", "route": "bulk"}, {"kind": "news", "route": "slow"}]
+    ruled = House(house.outbox.database_url, tmp_path, routes=routes, routing=rules)
+    webhook = ruled.outbox.enqueue(Webhook(url="https://example.org/", event="e"), kind="news")
+    email = ruled.outbox.enqueue(Email(to="ada@example.org"), kind="news")
+    plain = ruled.outbox.enqueue(Webhook(url="https://example.org/", event="e"), kind="other")
+
+    assert [ruled.outbox.get(each.id).route for each in (webhook, email, plain)] == ["slow", "bulk", "webhooks"]
+    ruled.outbox.close()

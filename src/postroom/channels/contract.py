@@ -74,5 +74,7 @@ class Channel:
     """How a way out is made of its URL, by the URL's scheme. The mapping is the channel's own table of settings."""
     route: str
     """The route of messages that neither ask for one nor meet a rule."""
+    always: str | None = None
+    """The URL of a way out that needs no settings: workers open it for `route` where the settings do not."""
     correct: Correct | None = None
     """Where a message can be corrected before it is replayed; None where it goes again as it was, or not at all."""

@@ -103,5 +103,6 @@ WEBHOOK = Channel(
     classify=classify,
     transports={"webhook": over_http},
     route="webhooks",
+    always="webhook:",
     correct=correct,
 )

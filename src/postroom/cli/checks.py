@@ -65,7 +65,8 @@ def check_smtp(settings: Settings) -> Iterator[Finding]:
             detail="no mail server is configured; emails wait",
             remedy="set POSTROOM_SMTP, such as smtp://user:password@host:587?starttls=required",
         )
-    yield from asyncio.run(_probe_all(routes, settings.channel_tables()))
+    if routes:
+        yield from asyncio.run(_probe_all(routes, settings.channel_tables()))
 
 
 async def _probe_all(routes: Sequence[RouteSettings], tables: Mapping[str, Mapping[str, Any]]) -> list[Finding]:

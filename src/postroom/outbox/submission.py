@@ -153,7 +153,7 @@ class HouseRules:
         return chosen or self._known(channel.route, channel)
 
     def _known(self, route: str, channel: Channel) -> str:
-        if route not in self.routes:
+        if route not in self.routes and not (channel.always and route == channel.route):
             raise InvalidEmail("route", f"no route is called {route!r}", self._remedy(route, channel))
         carries = self.carried.get(route, channel.name)
         if carries != channel.name:

@@ -43,7 +43,7 @@ class WorkerThread:
 
     def __init__(self, settings: Settings, *, grace: Duration = "30s") -> None:
         self._settings = settings
-        routes_of(settings)  # what is wrong with them is told here, and not in a thread
+        routes_of(settings, always=True)  # what is wrong with them is told here, and not in a thread
         self._grace = grace
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._work()), name="postroom-worker", daemon=True)
@@ -72,7 +72,7 @@ class WorkerThread:
         database = open_async_database(self._settings.database.get_secret_value(), tables=self._settings.tables)
         try:
             self._worker = Worker(
-                database, routes_of(self._settings), worker_settings(self._settings, grace=self._grace)
+                database, routes_of(self._settings, always=True), worker_settings(self._settings, grace=self._grace)
             )
         except BaseException as error:
             self._failure = error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
 from postroom import config
@@ -36,6 +36,10 @@ NO_WAY_OUT = "this process knows no way out; a worker will send it"
 
 PRUNED = (Status.SENT, Status.CANCELLED)
 """What is pruned unless told otherwise: the dead wait for a person."""
+
+
+CHANGES_KEPT = timedelta(days=7)
+"""How long the stream of changes is kept at least: long enough for a reader that was away for some days."""
 
 
 class OutboxBase:
@@ -136,9 +140,11 @@ class OutboxBase:
         progress: Callable[[int], None],
     ) -> Course[Pruned]:
         now = self._now()
+        age = self.settings.retention if older_than is None else parse_duration(older_than)
         return housekeeping.prune(
-            before=now - (self.settings.retention if older_than is None else parse_duration(older_than)),
+            before=now - age,
             keys_before=now - self.settings.key_retention,
+            changes_before=now - max(age, CHANGES_KEPT),
             statuses=_prunable(statuses),
             batch=batch,
             archive=archive,

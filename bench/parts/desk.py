@@ -16,7 +16,7 @@ from bench.readings import Contestant, Reading
 from bench.world import World
 from postroom import AsyncOutbox
 from postroom.admin.app import build
-from postroom.operate import Operations, Search
+from postroom.operate import AsyncOperations, Search
 from postroom.vocabulary import Status
 
 POSTGRES = "desk, PostgreSQL"
@@ -56,7 +56,7 @@ async def _slowest(url: str, times: int) -> dict[str, float]:
     async with AsyncOutbox(url) as outbox:
         transport = httpx.ASGITransport(app=build(outbox, dev=True), client=("127.0.0.1", 1))
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            paths = await _paths(Operations(outbox))
+            paths = await _paths(AsyncOperations(outbox))
             taken: dict[str, list[float]] = {call: [] for call in [*paths, *_SEARCHES]}
             for path in paths.values():
                 await client.get(path)  # the first call of a process compiles templates and prepares statements
@@ -64,14 +64,14 @@ async def _slowest(url: str, times: int) -> dict[str, float]:
                 for call, path in paths.items():
                     taken[call].append(await _timed_get(client, path))
                 for call, search in _SEARCHES.items():
-                    taken[call].append(await _timed_find(Operations(outbox), search))
+                    taken[call].append(await _timed_find(AsyncOperations(outbox), search))
     return {call: _percentile(values) for call, values in taken.items()}
 
 
-async def _paths(operations: Operations) -> dict[str, str]:
+async def _paths(operations: AsyncOperations) -> dict[str, str]:
     """What a person clicks on, and what a program asks for."""
-    middle = (await operations.find(Search(q="kind:kind-1", limit=1))).emails[0].id
-    dead = (await operations.find(Search(status=Status.DEAD, limit=1))).emails[0].id
+    middle = (await operations.find(Search(q="kind:kind-1"), limit=1)).emails[0].id
+    dead = (await operations.find(Search(status=Status.DEAD), limit=1)).emails[0].id
     cause = (await operations.dashboard()).failures[0].cause
     lists = {
         "all": "",
@@ -118,7 +118,7 @@ async def _timed_get(client: httpx.AsyncClient, path: str) -> float:
     return taken
 
 
-async def _timed_find(operations: Operations, search: Search) -> float:
+async def _timed_find(operations: AsyncOperations, search: Search) -> float:
     begun = time.perf_counter()
     await operations.find(search)
     await operations.dashboard(workspaces=search.workspaces)

@@ -1,6 +1,6 @@
 """The reliable email outbox: every email your application commits is sent, or you can see why not."""
 
-from postroom.compose import Address, Attachment, Email, Invite, Limits
+from postroom.compose import Address, Attachment, Email, Invite, Limits, Sms, Webhook
 from postroom.config import RouteSettings, Settings
 from postroom.errors import PostroomError
 from postroom.outbox import AsyncOutbox, Outbox
@@ -29,7 +29,9 @@ __all__ = [
     "RetryPolicy",
     "RouteSettings",
     "Settings",
+    "Sms",
     "Status",
     "StoredEmail",
+    "Webhook",
     "__version__",
 ]

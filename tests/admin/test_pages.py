@@ -14,7 +14,7 @@ from postroom.accounts.accounts import add_person
 from postroom.accounts.tokens import add_token
 from postroom.accounts.values import Role
 from postroom.admin.app import build
-from postroom.operate import Operations
+from postroom.operate import AsyncOperations
 from postroom.store.contract import Claim, Settlement
 from postroom.store.recall import Accepted, recall
 from postroom.vocabulary import LeaseToken
@@ -341,7 +341,7 @@ async def test_the_tabs_are_counted_without_the_rest_of_the_dashboard(
     async def never(*_: object, **__: object) -> None:
         raise AssertionError("the queue asked for the dashboard")
 
-    monkeypatch.setattr(Operations, "dashboard", never)
+    monkeypatch.setattr(AsyncOperations, "dashboard", never)
     page = (await browser.get(f"{QUEUE}?status=dead")).text
 
     assert '<span class="many many-dead">1</span>' in page

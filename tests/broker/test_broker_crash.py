@@ -81,7 +81,7 @@ def test_a_broker_short_of_memory_is_told_of_and_served_again_when_it_has_some(
 
 def told_of_the_broker(bureau: Bureau) -> str:
     """What the desk says."""
-    return bureau.outbox.database.run(dashboard(), writes=False).broker_sentence
+    return bureau.outbox.database.run(dashboard({}), writes=False).broker_sentence
 
 
 def test_while_the_broker_is_dead_senders_may_drain_the_database(doomed_bureau: Bureau, node: RabbitNode) -> None:

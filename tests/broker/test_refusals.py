@@ -186,7 +186,7 @@ async def test_the_desk_tells_of_a_broker_that_refuses(bureau: Bureau, monkeypat
     bureau.enqueue(3)
 
     def sentence() -> str:
-        return bureau.outbox.database.run(dashboard(), writes=False).broker_sentence
+        return bureau.outbox.database.run(dashboard({}), writes=False).broker_sentence
 
     async with ScriptedBroker() as stubborn:
         stubborn.refused = {bureau.queue}

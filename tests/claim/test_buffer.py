@@ -154,12 +154,29 @@ async def test_one_whose_content_cannot_be_had_is_tried_again_and_is_still_the_f
 
 
 def test_room_is_given_back_once() -> None:
-    room, one = Room(10), replace(EMAIL, unloaded=8)
+    room, one, told = Room(10), replace(EMAIL, unloaded=8), list[str]()
+    room.freed.append(lambda: told.append("freed"))
 
     assert room.enter(one)
     assert not room.enter(replace(one, claim=Claim(EmailId("other"), LeaseToken(1))))
-    assert room.leave(one.claim)
-    assert not room.leave(one.claim)
+    room.leave(one.claim)
+    room.leave(one.claim)
+    assert told == ["freed"]
+
+
+async def test_room_that_one_route_gives_back_is_taken_by_another() -> None:
+    room = Room(10)
+    here, there = Buffer(room), Buffer(room)
+    one, other = (replace(EMAIL, unloaded=8, claim=Claim(EmailId(name), LeaseToken(1))) for name in ("one", "other"))
+    here.add([one])
+    there.add([other])
+
+    assert await here.next() is one
+    waiting = asyncio.ensure_future(there.next())
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    here.done(one)
+    assert await waiting is other
 
 
 def test_the_more_emails_may_wait_the_smaller_those_that_come_whole() -> None:

@@ -159,9 +159,9 @@ def test_stats_tell_of_the_broker_in_words_and_in_json(postroom: CommandLine, ou
     assert "1 scheduler and 1 sender are at work." in shown
     assert "email.dispatcher.dead" in shown
     assert record == {
-        "name": "rabbit:5672", "connected": True, "since": "2026-05-17T02:14:00Z", "reason": "", "blocked": "",
-        "refused": "", "waiting": 12, "depths": depths, "dead_letters": {"email.dispatcher.dead": 3},
-        "schedulers": 1, "senders": 1, "away": 0,
+        "name": "rabbit:5672", "state": "connected", "connected": True, "since": "2026-05-17T02:14:00Z",
+        "reason": "", "blocked": "", "refused": "", "waiting": 12, "depths": depths,
+        "dead_letters": {"email.dispatcher.dead": 3}, "schedulers": 1, "senders": 1, "away": 0,
     }  # fmt: skip
 
 

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from postroom import Outbox
-from postroom.cli.checks import Level, check_overview
 from postroom.cli.database_checks import file_system_of
-from postroom.cli.overview import Overview, TransportState
 from postroom.testing import ScriptedSmtp
+from postroom.work import breakers
 from tests.cli.conftest import CommandLine, enqueue, enqueue_dead
 
 MOUNTS = """\
@@ -119,22 +118,31 @@ def test_a_lost_email_is_a_failure(postroom: CommandLine, outbox: Outbox) -> Non
     assert postroom("doctor").code == 1
 
 
-def test_emails_that_wait_too_long_and_closed_transports_are_worth_a_look() -> None:
-    now = datetime.now(UTC)
-    overview = Overview(
-        counts={"in_doubt": 2},
-        transports=(TransportState(name="mx:25", state="paused", reason="quota"),),
-        oldest_due=now - timedelta(hours=2),
-        conservation=None,
-    )
+def test_the_server_of_every_route_is_asked(
+    postroom: CommandLine, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ScriptedSmtp() as server, ScriptedSmtp() as gone:
+        monkeypatch.setenv("POSTROOM_SMTP", server.url)
+        monkeypatch.setenv("POSTROOM_ROUTES__BACKUP__TRANSPORT", gone.url)
+        gone.stop()
+        checks = {check["name"]: check for check in postroom("doctor", "--json").json["checks"]}
 
-    findings = {finding.name: finding for finding in check_overview(overview, now=now)}
+    assert (checks["smtp"]["level"], checks["smtp backup"]["level"]) == ("ok", "fail")
+    assert "routes.backup.transport" in checks["smtp backup"]["remedy"]
 
-    assert {name: finding.level for name, finding in findings.items()} == {
-        "due": Level.WARN, "dead": Level.OK, "in_doubt": Level.WARN, "transport": Level.WARN,
+
+def test_emails_that_wait_too_long_and_closed_routes_are_worth_a_look(postroom: CommandLine, outbox: Outbox) -> None:
+    enqueue(outbox, not_before=datetime.now(UTC) - timedelta(hours=2))
+    outbox.database.run(breakers.pause("mx:25", "quota"))
+
+    findings = {finding["name"]: finding for finding in postroom("doctor", "--json").json["checks"]}
+
+    assert {name: findings[name]["level"] for name in ("due", "dead", "in_doubt", "route")} == {
+        "due": "warn", "dead": "ok", "in_doubt": "ok", "route": "warn",
     }  # fmt: skip
-    assert "2 h ago" in findings["due"].detail
-    assert "quota" in findings["transport"].detail
+    assert "2 h ago" in findings["due"]["detail"]
+    assert "mx:25 was paused by a person" in findings["route"]["detail"]
+    assert "quota" in findings["route"]["detail"]
 
 
 @pytest.mark.parametrize(

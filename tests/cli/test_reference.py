@@ -28,7 +28,8 @@ def commands(command: Any = None, path: str = "postroom") -> Iterator[tuple[str,
         yield path, command
         return
     for name, each in found.items():
-        yield from commands(each, f"{path} {name}")
+        if not each.hidden:
+            yield from commands(each, f"{path} {name}")
 
 
 def section(heading: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from postroom import Outbox, Status
 from postroom.metrics.families import MOST_HOSTS, text_of
-from postroom.metrics.standing import Standing, standing
+from postroom.operate import Operations, Standing
 from postroom.settle.verdict import Health, TransportVerdict
 from postroom.store import heartbeats, housekeeping
 from postroom.store.open import open_async_database
@@ -18,7 +18,7 @@ from tests.store.journey import LEASE, Clock, bring_to, claim, dead, enqueue, re
 
 
 def look(outbox: Outbox) -> Standing:
-    return outbox.database.run(standing(), writes=False)
+    return Operations(outbox).standing()
 
 
 def scrape(outbox: Outbox) -> Scrape:
@@ -99,7 +99,7 @@ def test_a_transport_is_in_one_state(outbox: Outbox) -> None:
 
     for name, state in (("mx.example.org:587", "ok"), ("smtp.example.org:25", "paused")):
         told = {
-            each: found("postroom_transport_state", transport=name, state=each)
+            each: found("postroom_transport_state", route=name, state=each)
             for each in ("ok", "throttled", "open", "paused")
         }
         assert told == {**dict.fromkeys(told, 0), state: 1}

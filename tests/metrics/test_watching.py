@@ -23,14 +23,14 @@ from postroom.cli.app import app
 from postroom.cli.picture import MOST_WORKERS, picture
 from postroom.cli.watching import Look, interval_in_seconds, line
 from postroom.errors import ConfigurationError
-from postroom.metrics.standing import Standing, standing
+from postroom.operate import Operations, Standing
 from postroom.store import heartbeats
 from postroom.work import breakers
 from tests.store.journey import Clock, bring_to
 
 
 def look(outbox: Outbox) -> Standing:
-    return outbox.database.run(standing(), writes=False)
+    return Operations(outbox).standing()
 
 
 def drawn(now: Standing, rates: dict[str, float | None] | None = None) -> str:
@@ -174,7 +174,9 @@ def test_into_a_pipe_it_writes_a_line_at_a_time(json_wanted: bool, migrated_sqli
     assert first.strip()
     if json_wanted:
         found: dict[str, Any] = json.loads(following)
-        assert set(found) == {"at", "counts", "totals", "due", "oldest_due", "workers", "transports", "broker"}
+        assert set(found) == {
+            "at", "sentence", "tone", "counts", "totals", "due", "oldest_due", "workers", "transports", "broker",
+        }  # fmt: skip
         assert found["totals"]["enqueued"] == 1
         assert found["workers"] == {"alive": 0, "silent": 0}
 

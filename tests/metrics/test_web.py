@@ -78,12 +78,12 @@ async def test_while_the_database_is_away_a_scrape_fails_and_says_so(
 ) -> None:
     """A scrape that fails is what `up` shows; numbers made up would be worse than none."""
     from postroom.errors import StoreUnavailable
-    from postroom.metrics import web
+    from postroom.operate import AsyncOperations
 
-    def away() -> None:
+    async def away(operations: AsyncOperations) -> None:
         raise StoreUnavailable("the database cannot be reached just now")
 
-    monkeypatch.setattr(web, "standing", away)
+    monkeypatch.setattr(AsyncOperations, "standing", away)
 
     answer = await scraped(house)
 

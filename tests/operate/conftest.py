@@ -1,4 +1,4 @@
-"""Operations over an outbox that a test fills by hand, on both stores."""
+"""AsyncOperations over an outbox that a test fills by hand, on both stores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from postroom import AsyncOutbox
-from postroom.operate import Operations
+from postroom.operate import AsyncOperations
 from tests.store.conftest import (
     clock,
     migrated_postgres_url,
@@ -29,7 +29,7 @@ __all__ = [
 
 
 @pytest.fixture
-async def operations(store_url: str, clock: Clock) -> AsyncIterator[Operations]:
+async def operations(store_url: str, clock: Clock) -> AsyncIterator[AsyncOperations]:
     """Of the same outbox that `outbox` fills."""
     async with AsyncOutbox(store_url, clock=clock) as awaiting:
-        yield Operations(awaiting)
+        yield AsyncOperations(awaiting)

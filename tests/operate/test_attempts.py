@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from postroom import Outbox, Status
-from postroom.operate import Operations
+from postroom.operate import AsyncOperations
 from postroom.operate.attempts import attempts_of, rows_of
 from postroom.operate.values import AttemptView
 from postroom.store.contract import HistoryEntry, Recipient, StoredEmail
@@ -112,7 +112,7 @@ def test_attempts_from_before_a_correction_are_told_of_those_they_went_to() -> N
 
 
 async def test_the_attempt_that_sent_it_is_among_the_attempts(
-    outbox: Outbox, operations: Operations, clock: Clock
+    outbox: Outbox, operations: AsyncOperations, clock: Clock
 ) -> None:
     """(B4) It left no line in the history: its reply is on the email itself."""
     id = outbox.enqueue(email()).id
@@ -134,7 +134,7 @@ async def test_the_attempt_that_sent_it_is_among_the_attempts(
     assert [cell and cell.fate for cell in row.cells] == ["deferred", "accepted"]
 
 
-async def test_an_attempt_that_is_in_the_history_is_not_told_twice(outbox: Outbox, operations: Operations) -> None:
+async def test_an_attempt_that_is_in_the_history_is_not_told_twice(outbox: Outbox, operations: AsyncOperations) -> None:
     id = outbox.enqueue(email()).id
     [claimed] = claim(outbox)
     success = json.dumps({"outcome": "sent", "phase": "dot", "code": 250, "possible_second_copy": True})
@@ -146,7 +146,7 @@ async def test_an_attempt_that_is_in_the_history_is_not_told_twice(outbox: Outbo
 
 
 async def test_a_dead_email_that_was_never_built_has_no_conversation(
-    outbox: Outbox, operations: Operations, clock: Clock
+    outbox: Outbox, operations: AsyncOperations, clock: Clock
 ) -> None:
     id = outbox.enqueue(email()).id
     [claimed] = claim(outbox)

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom import Outbox, Status
-from postroom.operate import Operations
+from postroom.operate import AsyncOperations
 from postroom.operate.broker import BrokerView, at_work, broker_view, state_of
 from postroom.operate.outlook import outlook
-from postroom.operate.sentences import house
+from postroom.operate.sentences import house_in_words
 from postroom.operate.values import WorkerView
 from postroom.store.heartbeats import WorkerSeen
 from tests.operate.services import SINCE, beat, told
@@ -43,10 +43,10 @@ def sentence(*services: WorkerSeen, waiting: int = 0) -> str:
 
 
 def house_of(*services: WorkerSeen, due_for: timedelta | None = None, **counts: int) -> tuple[str, str]:
-    workers = [WorkerView(seen=each, alive=NOW - each.seen_at < timedelta(seconds=30)) for each in services]
+    workers = [WorkerView(seen=each, silence=NOW - each.seen_at) for each in services]
     broker = broker_view([(worker.seen, worker.alive) for worker in workers])
     oldest = None if due_for is None else NOW - due_for
-    return house(counts, transports=(), workers=workers, broker=broker, oldest_due=oldest, now=NOW)
+    return house_in_words(counts, routes=(), workers=workers, broker=broker, oldest_due=oldest, now=NOW)
 
 
 def test_without_schedulers_and_senders_there_is_no_broker() -> None:
@@ -195,7 +195,7 @@ def test_json_of_another_shape_is_as_good_as_unsaid(words: str) -> None:
 
 
 async def test_the_dashboard_has_the_broker_and_keeps_workers_apart(
-    outbox: Outbox, operations: Operations, clock: Clock
+    outbox: Outbox, operations: AsyncOperations, clock: Clock
 ) -> None:
     beat(outbox, "plain", role="worker", broker="")
     assert (await operations.dashboard()).broker is None

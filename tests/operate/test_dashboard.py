@@ -9,12 +9,12 @@ import pytest
 
 from postroom import Outbox, Status
 from postroom.errors import EmailNotFound
-from postroom.operate import Operations, dashboard
+from postroom.operate import AsyncOperations, dashboard, house
 from postroom.store import heartbeats
 from tests.store.journey import Clock, bring_to, claim, dead, email, enqueue, retrying, sent, settle
 
 
-async def test_the_dashboard_counts_what_waits_and_what_failed(outbox: Outbox, operations: Operations) -> None:
+async def test_the_dashboard_counts_what_waits_and_what_failed(outbox: Outbox, operations: AsyncOperations) -> None:
     """(A7) `pendingEmailCount` and `failedEmailCount`."""
     for status in (Status.SENT, Status.DEAD, Status.CANCELLED, Status.RETRYING, Status.IN_DOUBT, Status.PENDING):
         bring_to(outbox, status)
@@ -25,7 +25,7 @@ async def test_the_dashboard_counts_what_waits_and_what_failed(outbox: Outbox, o
     assert house.counts["sent"] == 1
 
 
-async def test_charts_tell_what_happened_when(outbox: Outbox, operations: Operations, clock: Clock) -> None:
+async def test_charts_tell_what_happened_when(outbox: Outbox, operations: AsyncOperations, clock: Clock) -> None:
     enqueue(outbox, 3)
     clock.advance(minutes=10)
     first, second, third = claim(outbox)
@@ -42,7 +42,9 @@ async def test_charts_tell_what_happened_when(outbox: Outbox, operations: Operat
     assert sum(hour.enqueued for hour in house.last_day.points) == 3
 
 
-async def test_the_age_of_the_oldest_due_email_is_told(outbox: Outbox, operations: Operations, clock: Clock) -> None:
+async def test_the_age_of_the_oldest_due_email_is_told(
+    outbox: Outbox, operations: AsyncOperations, clock: Clock
+) -> None:
     assert (await operations.dashboard()).oldest_due_age is None
 
     enqueue(outbox)
@@ -54,7 +56,7 @@ async def test_the_age_of_the_oldest_due_email_is_told(outbox: Outbox, operation
 
 
 async def test_a_worker_that_was_not_heard_of_lately_is_not_alive(
-    outbox: Outbox, operations: Operations, clock: Clock
+    outbox: Outbox, operations: AsyncOperations, clock: Clock
 ) -> None:
     outbox.database.run(heartbeats.beat("quiet", host="h", version="1", in_flight=0, rate=0))
     clock.advance(minutes=5)
@@ -65,7 +67,9 @@ async def test_a_worker_that_was_not_heard_of_lately_is_not_alive(
     assert workers == {"quiet": False, "busy": True}
 
 
-async def test_somebody_of_one_workspace_sees_the_numbers_of_that_one(outbox: Outbox, operations: Operations) -> None:
+async def test_somebody_of_one_workspace_sees_the_numbers_of_that_one(
+    outbox: Outbox, operations: AsyncOperations
+) -> None:
     """(E8) Charts cannot be told apart by workspace, so they are left out rather than shown."""
     for workspace in ("ours", "theirs", "theirs"):
         bring_to(outbox, Status.SENT, workspace=workspace)
@@ -84,7 +88,7 @@ async def test_somebody_of_one_workspace_sees_the_numbers_of_that_one(outbox: Ou
 
 
 async def test_causes_are_told_from_the_newest_dead_and_it_is_said_when_there_are_more(
-    outbox: Outbox, operations: Operations, monkeypatch: pytest.MonkeyPatch
+    outbox: Outbox, operations: AsyncOperations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for _ in range(3):
         bring_to(outbox, Status.DEAD)
@@ -98,7 +102,7 @@ async def test_causes_are_told_from_the_newest_dead_and_it_is_said_when_there_ar
 
 
 async def test_one_email_shows_its_attempts_with_what_was_said_and_how_long_it_took(
-    outbox: Outbox, operations: Operations, clock: Clock
+    outbox: Outbox, operations: AsyncOperations, clock: Clock
 ) -> None:
     """(B4)"""
     detail = {"outcome": "retrying", "phase": "rcpt", "code": 451, "text": "later", "milliseconds": {"connect": 1.5}}
@@ -116,18 +120,18 @@ async def test_one_email_shows_its_attempts_with_what_was_said_and_how_long_it_t
     assert view.acts == ("replay",)
 
 
-async def test_what_is_no_id_belongs_to_no_email(operations: Operations) -> None:
+async def test_what_is_no_id_belongs_to_no_email(operations: AsyncOperations) -> None:
     for id in ("nonsense", "", "01890000-0000-7000-8000-000000000000"):
         with pytest.raises(EmailNotFound):
             await operations.email(id)
 
 
 async def test_numbers_of_a_workspace_that_were_not_counted_to_the_end_say_so(
-    outbox: Outbox, operations: Operations, monkeypatch: pytest.MonkeyPatch
+    outbox: Outbox, operations: AsyncOperations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only the newest emails of a status are looked at; «2» with more to come is «2+», not «2»."""
     enqueue(outbox, 3, workspace="ours")
-    monkeypatch.setattr(dashboard, "WITHIN", 2)
+    monkeypatch.setattr(house, "WITHIN", 2)
 
     counts, more = await operations.counts(workspaces=frozenset({"ours"}))
     everything, exact = await operations.counts()

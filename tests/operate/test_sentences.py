@@ -9,20 +9,20 @@ import pytest
 
 from postroom import DeadReason, OnDoubt, Priority, Status
 from postroom.operate.outlook import outlook
-from postroom.operate.sentences import house
-from postroom.operate.values import TransportView, WorkerView
+from postroom.operate.sentences import house_in_words
+from postroom.operate.values import RouteView, WorkerView
 from postroom.store.contract import Recipient, StoredEmail
 from postroom.store.heartbeats import WorkerSeen
 from postroom.vocabulary import EmailId
 from postroom.work.breaker import BreakerState
 
 NOW = datetime(2026, 5, 17, 3, 0, tzinfo=UTC)
-TRANSPORT = TransportView(
+TRANSPORT = RouteView(
     name="smtp.example.org:587", state=BreakerState.OK, reason="", since=None, next_probe_at=None, held=False
 )
 WORKER = WorkerView(
     seen=WorkerSeen(name="w", role="worker", host="h", version="1", started_at=NOW, seen_at=NOW, in_flight=0, rate=0),
-    alive=True,
+    silence=timedelta(0),
 )
 EMAIL = StoredEmail(
     id=EmailId("01890000-0000-7000-8000-000000000000"),
@@ -62,12 +62,12 @@ EMAIL = StoredEmail(
 
 def said(
     counts: dict[str, int],
-    *transports: TransportView,
+    *transports: RouteView,
     workers: tuple[WorkerView, ...] = (WORKER,),
     due_for: timedelta | None = None,
 ) -> tuple[str, str]:
     oldest = None if due_for is None else NOW - due_for
-    return house(counts, transports=transports, workers=workers, oldest_due=oldest, now=NOW)
+    return house_in_words(counts, routes=transports, workers=workers, oldest_due=oldest, now=NOW)
 
 
 def test_a_quiet_house_is_well() -> None:
@@ -114,6 +114,34 @@ def test_an_outage_names_its_server_once() -> None:
     assert outlook(EMAIL, obstacle=ill, now=NOW).count("smtp.example.org:587") == 1
 
 
+def test_a_route_is_called_by_its_name_where_it_is_one_among_others() -> None:
+    only = replace(TRANSPORT, name="default", server="smtp.example.org:587")
+
+    assert (only.title, replace(only, server="").title) == ("smtp.example.org:587", "default")
+    assert replace(only, name="bulk").title == "bulk (smtp.example.org:587)"
+
+
+def test_an_outage_that_a_fallback_covers_needs_attention_and_tells_by_which_way_emails_leave() -> None:
+    backup = replace(TRANSPORT, name="backup")
+    ill = replace(
+        TRANSPORT, name="default", server="mx:25", state=BreakerState.OPEN, reason="mx:25: away", fallback="backup"
+    )
+
+    assert said({"pending": 2}, backup, ill) == (
+        "mx:25 cannot be reached: away — its due emails leave by backup",
+        "attention",
+    )
+    assert said({"pending": 2}, replace(backup, state=BreakerState.OPEN), ill)[1] == "trouble"
+    assert said({"pending": 2}, backup, replace(ill, state=BreakerState.PAUSED, held=True))[1] == "trouble"
+    assert outlook(EMAIL, obstacle=ill, now=NOW) == "Due: it leaves by backup, because mx:25 is out of reach."
+
+
+def test_of_several_routes_only_what_waits_for_the_one_in_trouble_is_counted() -> None:
+    ill = replace(TRANSPORT, state=BreakerState.OPEN, reason="away", waiting=3)
+
+    assert said({"pending": 20}, replace(TRANSPORT, name="bulk", waiting=17), ill)[0].endswith("— 3 emails wait")
+
+
 def test_a_pause_by_a_person_is_told_as_one() -> None:
     held = replace(TRANSPORT, state=BreakerState.PAUSED, reason="moving house (grace)", held=True)
 
@@ -137,7 +165,7 @@ def test_late_mail_is_trouble_and_tells_whether_anybody_works() -> None:
         "Mail is late: the oldest due email has waited for 4 minutes — 2 emails wait",
         "trouble",
     )
-    assert said({"pending": 2}, workers=(replace(WORKER, alive=False),), due_for=late) == (
+    assert said({"pending": 2}, workers=(replace(WORKER, silence=timedelta(minutes=1)),), due_for=late) == (
         "No worker is running, and mail has been due for 4 minutes — 2 emails wait",
         "trouble",
     )

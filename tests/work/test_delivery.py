@@ -132,12 +132,12 @@ async def test_what_comes_due_again_while_the_worker_asks_is_not_left_behind(
     """The answer to «is anything due?» is as old as the question; by then the last attempt may have failed."""
     office.server.script(at="dot", reply="451 4.3.0 try later")
     [id] = office.enqueue(policy=RetryPolicy(steps=["0s"], max_attempts=3))
-    async with office._employed(f"{office.server.url}?{LIMITS}", {"until_idle": True}) as worker:
+    async with office._employed(office._route(f"{office.server.url}?{LIMITS}")(), {"until_idle": True}) as worker:
         run = worker._database.run
 
         async def slowly(plan: Any, **how: Any) -> Any:
             answer = await run(plan, **how)
-            if plan.__name__ == "next_due":
+            if plan.__name__ == "something_due":
                 await until(lambda: worker.engine.idle)
             return answer
 

@@ -10,8 +10,6 @@ from urllib.parse import urlencode
 from postroom.operate.values import Search, Workspaces
 from postroom.vocabulary import Status
 
-LIMIT = 50
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueAddress:
@@ -21,6 +19,7 @@ class QueueAddress:
     status: str = ""
     kind: str = ""
     workspace: str = ""
+    route: str = ""
     tag: str = ""
     recipient: str = ""
     code: str = ""
@@ -71,14 +70,13 @@ class QueueAddress:
             status=Status(self.status) if self.status else None,
             kind=self.kind or None,
             workspace=self.workspace or None,
+            route=self.route or None,
             tag=self.tag or None,
             recipient=self.recipient or None,
             reply_code=int(self.code) if self.code else None,
             cause=self.cause or None,
             since=_moment(self.since),
             until=_moment(self.until),
-            before=self.before or None,
-            limit=LIMIT,
             workspaces=workspaces,
         )
 

@@ -1,4 +1,4 @@
-"""The JSON API: it checks what comes in, asks `Operations`, and owns no rules."""
+"""The JSON API: it checks what comes in, asks the service, and owns no rules."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from postroom.admin.shapes import (
     WholeEmailShape,
 )
 from postroom.admin.visit import keeper
-from postroom.operate import Operations
+from postroom.operate import AsyncOperations
 from postroom.outbox import AsyncOutbox
 
 _ERRORS = {
     400: "The body cannot be read.",
     401: "Nobody is signed in, or the token stands for nothing.",
     403: "The person may not do this.",
-    404: "There is no such email or transport, or it may not be seen.",
+    404: "There is no such email or route, or it may not be seen.",
     409: "The email's present status does not allow it.",
     422: "The request is not understood.",
     503: "The database cannot be reached just now.",
@@ -76,8 +76,8 @@ Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
 Key = Annotated[str, StringConstraints(min_length=1, pattern=r"^[\x20-\x7e]+$"), limited("key")]
 
 
-def _operations(request: Request) -> Operations:
-    operations: Operations = request.app.state.operations
+def _operations(request: Request) -> AsyncOperations:
+    operations: AsyncOperations = request.app.state.operations
     return operations
 
 
@@ -85,7 +85,7 @@ def _outbox(request: Request) -> AsyncOutbox:
     return _operations(request).outbox
 
 
-Service = Annotated[Operations, Depends(_operations)]
+Service = Annotated[AsyncOperations, Depends(_operations)]
 
 
 @router.get("/admin/dashboard", tags=["dashboard"])
@@ -98,8 +98,8 @@ async def dashboard(operations: Service, person: Viewer) -> DashboardShape:
 async def list_emails(operations: Service, person: Viewer, wanted: Annotated[ListRequest, Query()]) -> PageShape:
     """Emails, newest first, page by page."""
     before = None if wanted.before is None else str(wanted.before)
-    search = wanted.as_search(workspaces=person.workspaces, before=before, limit=wanted.limit)
-    return PageShape.of(await operations.find(search))
+    search = wanted.as_search(workspaces=person.workspaces)
+    return PageShape.of(await operations.find(search, limit=wanted.limit, before=before))
 
 
 @router.get("/admin/outbox/{id:email_id}", tags=["outbox"], responses=_may_answer(404))
@@ -126,7 +126,7 @@ async def cancel_email(operations: Service, person: Operator, id: UUID) -> Whole
 async def replay_email(operations: Service, person: Operator, id: UUID, corrections: ReplayRequest) -> WholeEmailShape:
     """Send a dead, doubtful or cancelled email again, corrected; key, Message-ID and history stay."""
     given = corrections.model_dump(exclude_none=True)
-    await operations.replay(str(id), given, by=person.name, workspaces=person.workspaces)
+    await operations.act_on_one("replay", str(id), by=person.name, corrections=given, workspaces=person.workspaces)
     return await show_email(operations, person, id)
 
 
@@ -154,27 +154,29 @@ async def dismiss_emails(operations: Service, person: Operator, chosen: ActOnFou
     return await _act(operations, person, "dismiss", chosen)
 
 
-async def _act(operations: Operations, person: Person, act: str, chosen: ActOnFound | ActOnThese) -> ActResultShape:
-    if isinstance(chosen, ActOnThese):
-        ids = [str(id) for id in chosen.ids]
-        result = await operations.act(act, ids, by=person.name, dry_run=chosen.dry_run, workspaces=person.workspaces)
-    else:
-        search = chosen.filter.as_search(workspaces=person.workspaces)
-        result = await operations.act(act, search, by=person.name, dry_run=chosen.dry_run, workspaces=person.workspaces)
+async def _act(
+    operations: AsyncOperations, person: Person, act: str, chosen: ActOnFound | ActOnThese
+) -> ActResultShape:
+    those = (
+        [str(id) for id in chosen.ids]
+        if isinstance(chosen, ActOnThese)
+        else chosen.filter.as_search(workspaces=person.workspaces)
+    )
+    result = await operations.act(act, those, by=person.name, dry_run=chosen.dry_run, workspaces=person.workspaces)
     return ActResultShape.of(result)
 
 
 @router.post("/admin/transports/{name}/pause", tags=["transports"], responses=_may_answer(404))
 async def pause_transport(operations: Service, person: Operator, name: str, why: PauseRequest) -> BreakerShape:
-    """Stop a transport until a person resumes it. Its emails wait and lose no attempt."""
-    breaker = await operations.pause_transport(name, why.reason, person.name, workspaces=person.workspaces)
+    """Stop a route until a person resumes it. Its emails wait and lose no attempt."""
+    breaker = await operations.pause_route(name, why.reason, person.name, workspaces=person.workspaces)
     return BreakerShape(name=name, state=breaker.state, reason=breaker.reason)
 
 
 @router.post("/admin/transports/{name}/resume", tags=["transports"], responses=_may_answer(404))
 async def resume_transport(operations: Service, person: Operator, name: str) -> BreakerShape:
-    """Let a transport send again; the next attempt shows whether it is well."""
-    breaker = await operations.resume_transport(name, person.name, workspaces=person.workspaces)
+    """Let a route send again; the next attempt shows whether it is well."""
+    breaker = await operations.resume_route(name, person.name, workspaces=person.workspaces)
     return BreakerShape(name=name, state=breaker.state, reason=breaker.reason)
 
 

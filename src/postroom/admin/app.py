@@ -14,7 +14,7 @@ from postroom import __version__
 from postroom.accounts.values import Role
 from postroom.admin import api, errors, health, security
 from postroom.admin.described import within
-from postroom.operate import Operations
+from postroom.operate import AsyncOperations
 from postroom.outbox import AsyncOutbox
 
 PARTS = ("postroom.admin.signin", "postroom.admin.pages", "postroom.metrics.web")
@@ -39,7 +39,7 @@ def build(outbox: AsyncOutbox, *, dev: bool = False) -> FastAPI:
         separate_input_output_schemas=False,
     )
     app.openapi = lambda: within(outbox.rules.limits, FastAPI.openapi(app))  # type: ignore[method-assign]
-    app.state.operations = Operations(outbox)
+    app.state.operations = AsyncOperations(outbox)
     errors.install(app)
     security.install(app, outbox, outbox.settings, dev=dev)
     app.include_router(health.router)

@@ -28,7 +28,7 @@ from postroom.errors import (
     StoreUnavailable,
     UnreadableEmail,
 )
-from postroom.operate import TransportNotFound, TransportShared
+from postroom.operate import RouteNotFound, RouteShared
 
 ERROR_PAGE = "error.html"
 
@@ -110,9 +110,9 @@ def _of_postroom(error: PostroomError) -> ApiError:
     match error:
         case EmailNotFound():
             return _say(404, "email_not_found", error, "search for it, or look at a list without filters")
-        case TransportShared():
+        case RouteShared():
             return _say(403, "not_allowed", error, "ask somebody who may see every workspace")
-        case TransportNotFound():
+        case RouteNotFound():
             return _say(404, "transport_not_found", error, "take a name from the dashboard")
         case UnreadableEmail():
             return _say(409, "unreadable_email", error, "the page of the email says what can be done to it")

@@ -19,7 +19,7 @@ from postroom.admin.places import operations_of, root_of
 from postroom.admin.rendering import render
 from postroom.admin.security import content_policy, needs, safe_next
 from postroom.errors import EmailNotFound, InvalidEmail, NotApplicable
-from postroom.operate import TransportNotFound, TransportShared
+from postroom.operate import RouteNotFound, RouteShared
 from postroom.operate.values import ActResult, Search
 
 router = APIRouter(include_in_schema=False)
@@ -65,7 +65,7 @@ async def replay(request: Request, person: Operator, id: str) -> Response:
         view = await operations.email(id, workspaces=person.workspaces)
         letter = await operations.letter(id, workspaces=person.workspaces)
         corrections = changed(form, written(view.email, letter))
-        await operations.replay(id, corrections, by=person.name, workspaces=person.workspaces)
+        await operations.act_on_one("replay", id, by=person.name, corrections=corrections, workspaces=person.workspaces)
     except InvalidEmail as error:
         return await _replay_page(request, person, id, form=form, problem=str(error))
     except NotApplicable:
@@ -91,21 +91,21 @@ async def act_on_one(request: Request, person: Operator, id: str, name: str) -> 
 
 @router.post("/admin/transports/{name}")
 async def transport(request: Request, person: Operator, name: str) -> Response:
-    """Pause or resume a transport."""
+    """Pause or resume a route."""
     form = await request.form()
     which, home = _text(form, "name"), f"{root_of(request)}/admin"
     operations = operations_of(request)
     try:
         if name == "pause":
             reason = _text(form, "reason") or "paused by a person"
-            await operations.pause_transport(which, reason, person.name, workspaces=person.workspaces)
+            await operations.pause_route(which, reason, person.name, workspaces=person.workspaces)
         elif name == "resume":
-            await operations.resume_transport(which, person.name, workspaces=person.workspaces)
+            await operations.resume_route(which, person.name, workspaces=person.workspaces)
         else:
             raise HTTPException(404)
-    except TransportNotFound:
-        return _go(with_notice(home, "no_transport"))
-    except TransportShared:
+    except RouteNotFound:
+        return _go(with_notice(home, "no_route"))
+    except RouteShared:
         raise HTTPException(403) from None
     return _go(with_notice(home, name))
 

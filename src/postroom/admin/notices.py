@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from postroom.admin.wording import plural
+from postroom.operate.wording import count_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,16 +19,16 @@ class Notice:
 
 
 _WORDS: Mapping[str, Callable[[int], str]] = {
-    "retry": lambda count: f"{plural(count, 'email')} will be tried again now.",
-    "dismiss": lambda count: f"{plural(count, 'email')} dismissed.",
-    "cancel": lambda count: f"{plural(count, 'email')} cancelled.",
+    "retry": lambda count: f"{count_of(count, 'email')} will be tried again now.",
+    "dismiss": lambda count: f"{count_of(count, 'email')} dismissed.",
+    "cancel": lambda count: f"{count_of(count, 'email')} cancelled.",
     "replay": lambda count: "The email is on its way again, with your corrections.",
-    "pause": lambda count: "The transport is paused. Emails wait until somebody resumes it.",
-    "resume": lambda count: "The transport is resumed.",
+    "pause": lambda count: "The route is paused. Its emails wait until somebody resumes it.",
+    "resume": lambda count: "The route is resumed.",
 }
 _PROBLEMS: Mapping[str, str] = {
     "nothing": "Nothing was selected, so nothing was done.",
-    "no_transport": "No transport has that name.",
+    "no_route": "No route has that name.",
     "unknown": "That email is not here: it was dismissed, pruned, or never committed.",
     "changed": "Nothing was done: the email's status has changed meanwhile and no longer allows it.",
 }
@@ -50,7 +50,7 @@ def read_notice(given: Mapping[str, str]) -> Notice | None:
     count, left = _number(given.get("count", "1")), _number(given.get("left", "0"))
     text = _WORDS[name](count)
     if left:
-        text += f" {plural(left, 'email')} left as before: their status does not allow it."
+        text += f" {count_of(left, 'email')} left as before: their status does not allow it."
     return Notice(text=text, tone="done" if count else "problem")
 
 

@@ -1,4 +1,4 @@
-"""The pages to read: the state of the house, the email queue, one email. They ask `Operations` and own no rules."""
+"""The pages to read: the state of the house, the email queue, one email. They ask the service and own no rules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from postroom.admin.rendering import render
 from postroom.admin.security import content_policy, needs
 from postroom.compose import Letter
 from postroom.errors import EmailNotFound, UnreadableEmail
-from postroom.operate.service import Operations
+from postroom.operate.service import AsyncOperations
 from postroom.operate.values import Dashboard
 from postroom.vocabulary import Status
 
@@ -43,7 +43,7 @@ async def queue(request: Request, person: Viewer) -> HTMLResponse:
     address = QueueAddress.read(request.query_params)
     operations = operations_of(request)
     try:
-        found = await operations.find(address.search(person.workspaces))
+        found = await operations.find(address.search(person.workspaces), before=address.before or None)
     except EmailNotFound:  # a page to go on from that is none
         address = address.but()
         found = await operations.find(address.search(person.workspaces))
@@ -67,7 +67,7 @@ async def email(request: Request, person: Viewer, id: str) -> HTMLResponse:
     return _page(request, person, "email.html", section="queue", page=page, headers={"Content-Security-Policy": policy})
 
 
-async def _letter(operations: Operations, person: Person, id: str, version: int) -> tuple[Letter | None, str]:
+async def _letter(operations: AsyncOperations, person: Person, id: str, version: int) -> tuple[Letter | None, str]:
     """What an email says, or why that cannot be read."""
     try:
         return await operations.letter(id, version, workspaces=person.workspaces), ""

@@ -7,12 +7,12 @@ from typing import cast
 from fastapi import Request
 
 from postroom.accounts.values import Person, Role
-from postroom.operate.service import Operations
+from postroom.operate.service import AsyncOperations
 
 
-def operations_of(request: Request) -> Operations:
+def operations_of(request: Request) -> AsyncOperations:
     """The service behind this app."""
-    return cast("Operations", request.app.state.operations)
+    return cast("AsyncOperations", request.app.state.operations)
 
 
 def may_act(person: Person) -> bool:

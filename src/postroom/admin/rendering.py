@@ -28,6 +28,8 @@ from postroom.admin.wording import (
     span,
     status_label,
 )
+from postroom.operate.story import in_words
+from postroom.operate.wording import count_of
 
 
 @cache
@@ -43,8 +45,10 @@ def environment() -> Environment:
     templates.filters |= {
         "clock": clock,
         "conversation": conversation,
+        "count_of": count_of,
         "counted": counted,
         "exact": exact,
+        "in_words": in_words,
         "iso": iso,
         "milliseconds": milliseconds,
         "octets": octets,

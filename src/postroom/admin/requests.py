@@ -80,6 +80,7 @@ class FilterRequest(Request):
     status: Status | None = None
     kind: Line | None = None
     workspace: Annotated[str, StringConstraints(max_length=_LONGEST, pattern=r"^[^\x00-\x1f\x7f]*$")] | None = None
+    route: Line | None = None
     tag: Line | None = None
     recipient: Line | None = None
     reply_code: Annotated[int, Field(ge=200, le=599)] | None = None
@@ -87,11 +88,9 @@ class FilterRequest(Request):
     since: Instant | None = None
     until: Instant | None = None
 
-    def as_search(self, *, workspaces: Workspaces, **paging: Any) -> Search:
-        given = {name: value for name, value in self.model_dump().items() if value is not None}
-        given.pop("before", None)
-        given.pop("limit", None)
-        return Search(**given, workspaces=workspaces, **paging)
+    def as_search(self, *, workspaces: Workspaces) -> Search:
+        given = self.model_dump(include=set(FilterRequest.model_fields), exclude_none=True)
+        return Search(**given, workspaces=workspaces)
 
 
 class ListRequest(FilterRequest):
@@ -169,7 +168,7 @@ class ReplayRequest(Request):
 
 
 class PauseRequest(Request):
-    """Why a transport is to stop."""
+    """Why a route is to stop."""
 
     reason: Line = "paused at the desk"
 

@@ -17,8 +17,8 @@ from postroom.operate.values import (
     EmailView,
     FailureGroup,
     FoundPage,
+    RouteView,
     Series,
-    TransportView,
     WorkerView,
 )
 from postroom.store.contract import Receipt, StoredEmail
@@ -61,6 +61,7 @@ class EmailShape(Shape):
     priority: str
     kind: str
     workspace: str
+    route: str
     key: str | None
     subject: str
     message_id: str
@@ -252,16 +253,21 @@ class BrokerShape(Shape):
 
 
 class TransportShape(Shape):
+    """A way out. `waiting` is null for those who may not see every workspace."""
+
     name: str
     state: BreakerState
     reason: str
     since: datetime | None
     next_probe_at: datetime | None
     held: bool
+    server: str
+    waiting: int | None
+    fallback: str | None
 
     @classmethod
-    def of(cls, transport: TransportView) -> TransportShape:
-        return cls(**asdict(transport))
+    def of(cls, route: RouteView) -> TransportShape:
+        return cls(**asdict(route))
 
 
 class FailureShape(Shape):
@@ -318,7 +324,7 @@ class DashboardShape(Shape):
             last_day=SeriesShape.of(dashboard.last_day),
             workers=[WorkerShape.of(worker) for worker in dashboard.workers],
             broker=BrokerShape.of(dashboard),
-            transports=[TransportShape.of(transport) for transport in dashboard.transports],
+            transports=[TransportShape.of(route) for route in dashboard.routes],
             failures=[FailureShape.of(group) for group in dashboard.failures],
             failures_capped=dashboard.failures_capped,
         )
@@ -334,7 +340,7 @@ class ActResultShape(Shape):
 
     @classmethod
     def of(cls, result: ActResult) -> ActResultShape:
-        return cls(**asdict(result))
+        return cls(matched=result.matched, done=result.done, skipped=result.skipped, capped=result.capped)
 
 
 class ReceiptShape(Shape):
@@ -350,7 +356,7 @@ class ReceiptShape(Shape):
 
 
 class BreakerShape(Shape):
-    """How a transport stands after a person paused or resumed it."""
+    """How a route stands after a person paused or resumed it."""
 
     name: str
     state: BreakerState

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 
+from postroom.operate.wording import count_of
+
 _UNITS = (
     (timedelta(days=1), "day"),
     (timedelta(hours=1), "hour"),
@@ -27,7 +29,7 @@ def span(length: timedelta) -> str:
     rounded = timedelta(seconds=round(length.total_seconds()))
     for unit, word in _UNITS:
         if rounded >= unit:
-            return plural(rounded // unit, word)
+            return count_of(rounded // unit, word)
     return ""
 
 
@@ -49,11 +51,6 @@ def iso(instant: datetime) -> str:
 def counted(number: int) -> str:
     """With thousands set apart: 1,204."""
     return f"{number:,}"
-
-
-def plural(number: int, word: str) -> str:
-    """`1 email`, `23 emails`."""
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
 def octets(size: int) -> str:

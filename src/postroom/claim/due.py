@@ -85,11 +85,15 @@ class DueFeed:
     async def _all_done(self) -> bool:
         """What is claimed or settled while the database is asked may make the answer a wrong one: then ask again."""
         before = self._progress()
-        if not self._idle() or any(claimer.has_yet_to_cover() for claimer in self._claimers):
+        if not self._idle():
             return False
-        open_routes = [way.route.name for way in self._bench.ways.values() if way.gate.may_send()]
-        due = await _next_due(self._bench, open_routes)
-        if not self._idle() or self._progress() != before or (due is not None and due <= self._bench.clock.now()):
+        ways = self._bench.ways.values()
+        plan = questions.something_due(
+            [way.route.name for way in ways if way.gate.may_send()],
+            covered=[way.route.name for way in ways if self._is_covered(way)],
+        )
+        due = await self._bench.database.run(plan, writes=False, atomic=False)
+        if due or not self._idle() or self._progress() != before:
             return False
         self._tell_of_closed()
         return True
@@ -99,6 +103,11 @@ class DueFeed:
 
     def _progress(self) -> int:
         return sum(claimer.claims for claimer in self._claimers)
+
+    def _is_covered(self, way: WayOut) -> bool:
+        """Whether another route takes its emails now."""
+        other = self._bench.ways.get(way.route.fallback or "")
+        return way.gate.in_trouble and other is not None and other.gate.may_send()
 
     def _tell_of_closed(self) -> None:
         for way in self._bench.ways.values():
@@ -123,9 +132,7 @@ class Claimer:
         self._buffer = way.buffer
         self._woken = bench.wake_up.bell(way.route.name)
         self._covers = [each for each in bench.ways.values() if each.route.fallback == way.route.name]
-        """Routes whose emails leave here while they are in trouble …"""
-        self._exhausted: set[str] = set()
-        """… and those of them that had none which may."""
+        """Routes whose emails leave here while they are in trouble."""
         self._allowance = Allowance(bench.database, way.route)
         self._turn = 0
         self._least = min(bench.most, 2 * way.route.transport.connections)
@@ -158,12 +165,6 @@ class Claimer:
     def covers_any(self) -> bool:
         """Some route falls back on this one."""
         return bool(self._covers)
-
-    def has_yet_to_cover(self) -> bool:
-        """A route is in trouble, and its emails that may leave here have not all been taken."""
-        in_trouble = {way.route.name for way in self._in_trouble()}
-        self._exhausted &= in_trouble
-        return self._way.gate.may_send() and in_trouble != self._exhausted
 
     def _keep_pace(self) -> None:
         """Aim for what the lines use up in a moment: a fast server gets large batches, a slow one holds few leases."""
@@ -224,9 +225,7 @@ class Claimer:
                 left = shares(sum(wanted.values()) - claimed, wanted, turn=self._turn)
                 if not sum(left.values()):
                     break
-                taken = await self._take(left, instead_of=way)
-                (self._exhausted.discard if taken else self._exhausted.add)(way.route.name)
-                claimed += taken
+                claimed += await self._take(left, instead_of=way)
             return claimed
         finally:
             self.claiming = False

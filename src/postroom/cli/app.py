@@ -18,9 +18,9 @@ from postroom.cli import (
     pruning,
     reading,
     replaying,
+    routes,
     schema,
     send,
-    transports,
     web,
     working,
 )
@@ -79,5 +79,6 @@ COMMANDS: dict[str, Callable[..., None]] = {
 for name, function in COMMANDS.items():
     app.command(name)(command(function))
 
-app.add_typer(transports.app, name="transport")
+app.add_typer(routes.app, name="route")
+app.add_typer(routes.app, name="transport", hidden=True)  # what it was called before
 app.add_typer(people.app, name="user")

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
-
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from postroom.cli.tables import bare_table
-from postroom.operate.broker import BrokerView, at_work, state_of, waiting_in
+from postroom.operate.broker import BrokerView, at_work
+from postroom.operate.values import House
 
 
-def broker_lines(broker: BrokerView, counts: Mapping[str, int], *, now: datetime) -> RenderableType:
-    """What schedulers and senders say; the queues only where something is in them."""
-    sentence = state_of(broker, waiting=waiting_in(counts), now=now)
+def broker_lines(house: House) -> RenderableType:
+    """What schedulers and senders say; the queues only where something is in them. Nothing where there are none."""
+    if (broker := house.broker) is None:
+        return Text("")
+    well = broker.state in ("connected", "connecting")
     parts: list[RenderableType] = [
-        Text(
-            sentence, style="bold red" if broker.away or broker.blocked or broker.refused or not broker.at_work else ""
-        ),
+        Text(house.broker_sentence, style="" if well else "bold red"),
         Text(f"{at_work(broker)[0].upper()}{at_work(broker)[1:]}."),
     ]
     if broker.waiting or any(broker.dead_letters.values()):

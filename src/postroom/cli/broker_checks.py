@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from postroom.cli.checks import Finding, Level
-from postroom.cli.overview import Overview
 from postroom.config import Settings
 from postroom.errors import ConfigurationError
+from postroom.operate import House
 from postroom.operate.broker import at_work
 from postroom.vocabulary import Status
 
@@ -69,9 +69,9 @@ def _check_queues(found: Inspection) -> Finding:
     return Finding(name="queues", level=Level.OK, detail=f"{len(found.right)} are as the settings have them")
 
 
-def check_services(settings: Settings, overview: Overview) -> Iterator[Finding]:
+def check_services(settings: Settings, house: House) -> Iterator[Finding]:
     """Whether somebody publishes what is due and somebody sends what is queued, where a broker is set."""
-    broker = overview.broker
+    broker = house.broker
     if settings.broker is None and broker is None:
         return
     schedulers, senders = (broker.schedulers, broker.senders) if broker is not None else (0, 0)
@@ -81,8 +81,8 @@ def check_services(settings: Settings, overview: Overview) -> Iterator[Finding]:
     if broker is not None and not missing:
         yield Finding(name="dispatch", level=Level.OK, detail=at_work(broker))
         return
-    waits = overview.oldest_due is not None or overview.counts.get(Status.QUEUED, 0) > 0
-    stuck = waits and not overview.workers
+    waits = house.oldest_due is not None or house.counts.get(Status.QUEUED, 0) > 0
+    stuck = waits and not any(worker.alive for worker in house.own_workers)
     yield Finding(
         name="dispatch",
         level=Level.FAIL if stuck else Level.WARN,

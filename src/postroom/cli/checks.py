@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
 from postroom.cli.moments import relative
-from postroom.cli.overview import Overview, sum_in_words
-from postroom.config import Settings
+from postroom.config import RouteSettings, Settings
 from postroom.errors import ConfigurationError
+from postroom.operate import House
+from postroom.operate.sentences import LATE, sum_in_words, trouble
 from postroom.store.contract import Conservation
-from postroom.vocabulary import Status
+from postroom.vocabulary import DEFAULT_ROUTE, Status
+from postroom.work.breaker import BreakerState
 
-_LATE = timedelta(minutes=5)
+_SMTP = ("smtp://", "smtps://")
 _PROBE = 20.0
 """Seconds for the whole of a probe: the limits of sending are patient, a person at a terminal is not."""
 
@@ -52,63 +54,70 @@ def check_sender(settings: Settings) -> Finding:
     )
 
 
-def check_smtp(settings: Settings) -> Finding:
-    """Whether the mail server is well and lets us in. Nothing is sent."""
-    url = settings.smtp_url()
-    if url is None:
-        return Finding(
+def check_smtp(settings: Settings) -> Iterator[Finding]:
+    """Whether the mail servers of all routes are well and let us in. Nothing is sent."""
+    routes = [route for route in settings.all_routes().values() if route.transport.startswith(_SMTP)]
+    if not settings.all_routes():
+        yield Finding(
             name="smtp",
             level=Level.WARN,
             detail="no mail server is configured; emails wait",
             remedy="set POSTROOM_SMTP, such as smtp://user:password@host:587?starttls=required",
         )
-    try:
-        return asyncio.run(_probe(url))
-    except ConfigurationError as error:
-        return Finding(name="smtp", level=Level.FAIL, detail=str(error), remedy="correct POSTROOM_SMTP")
+    yield from asyncio.run(_probe_all(routes))
 
 
-async def _probe(url: str) -> Finding:
+async def _probe_all(routes: Sequence[RouteSettings]) -> list[Finding]:
+    """All at the same time: one that does not answer keeps nobody waiting for the others."""
+    return await asyncio.gather(*(_probe(route) for route in routes))
+
+
+async def _probe(route: RouteSettings) -> Finding:
     # Imported here, for no other command speaks SMTP.
     from postroom.send.smtp import SmtpTransport
 
-    transport = SmtpTransport(url)
-    remedy = "check that the server runs and that POSTROOM_SMTP is right; `postroom worker` goes on trying"
+    default = route.name == DEFAULT_ROUTE
+    name = "smtp" if default else f"smtp {route.name}"
+    setting = "POSTROOM_SMTP" if default else f"routes.{route.name}.transport"
+    remedy = f"check that the server runs and that {setting} is right; `postroom worker` goes on trying"
+    try:
+        transport = SmtpTransport(route.url)
+    except ConfigurationError as error:
+        return Finding(name=name, level=Level.FAIL, detail=str(error), remedy=f"correct {setting}")
     try:
         async with asyncio.timeout(_PROBE):
             report = await transport.probe()
     except TimeoutError:
         detail = f"{transport.name} did not finish its greeting within {_PROBE:g} s"
-        return Finding(name="smtp", level=Level.FAIL, detail=detail, remedy=remedy)
-    trouble = report.fault or (report.reply if report.reply is not None and report.reply.code >= 400 else None)
-    if trouble is not None:
-        return Finding(name="smtp", level=Level.FAIL, detail=f"{transport.name}: {trouble}", remedy=remedy)
-    return Finding(name="smtp", level=Level.OK, detail=f"{transport.name} answers and lets us in")
+        return Finding(name=name, level=Level.FAIL, detail=detail, remedy=remedy)
+    wrong = report.fault or (report.reply if report.reply is not None and report.reply.code >= 400 else None)
+    if wrong is not None:
+        return Finding(name=name, level=Level.FAIL, detail=f"{transport.name}: {wrong}", remedy=remedy)
+    return Finding(name=name, level=Level.OK, detail=f"{transport.name} answers and lets us in")
 
 
-def check_overview(overview: Overview, *, now: datetime | None = None) -> Iterator[Finding]:
+def check_house(house: House) -> Iterator[Finding]:
     """Whether what is in the outbox gets on."""
-    if overview.conservation is not None:
-        yield _check_sum(overview.conservation)
-    yield _check_oldest(overview.oldest_due, now=now or datetime.now(UTC))
-    yield _check_count(overview, Status.DEAD, "gave up", "postroom list --status dead, then retry, replay or dismiss")
+    yield _check_oldest(house.oldest_due, now=house.at)
+    yield _check_count(house, Status.DEAD, "gave up", "postroom list --status dead, then retry, replay or dismiss")
     yield _check_count(
-        overview,
+        house,
         Status.IN_DOUBT,
         "may or may not have arrived",
         "postroom list --status in_doubt, then retry or dismiss",
     )
-    for transport in overview.transports:
-        if transport.state != "ok":
+    for route in house.routes:
+        if route.state is not BreakerState.OK:
             yield Finding(
-                name="transport",
+                name="route",
                 level=Level.WARN,
-                detail=f"{transport.name} is {transport.state}: {transport.reason or 'no reason given'}",
+                detail=f"{trouble(route, house.at)} ({route.state})",
                 remedy="its emails wait and lose no attempts; put the reason right",
             )
 
 
-def _check_sum(sums: Conservation) -> Finding:
+def check_sum(sums: Conservation) -> Finding:
+    """Whether everything that was ever enqueued is accounted for."""
     if sums.holds:
         return Finding(name="conservation", level=Level.OK, detail=sum_in_words(sums))
     return Finding(
@@ -123,13 +132,13 @@ def _check_oldest(oldest: datetime | None, *, now: datetime) -> Finding:
     if oldest is None:
         return Finding(name="due", level=Level.OK, detail="nothing is due")
     waits = f"the oldest email that waits came due {relative(oldest, now=now)}"
-    if now - oldest < _LATE:
+    if now - oldest <= LATE:
         return Finding(name="due", level=Level.OK, detail=waits)
     return Finding(name="due", level=Level.WARN, detail=waits, remedy="is a worker running, and is its transport open?")
 
 
-def _check_count(overview: Overview, status: Status, meaning: str, remedy: str) -> Finding:
-    count = overview.counts.get(status, 0)
+def _check_count(house: House, status: Status, meaning: str, remedy: str) -> Finding:
+    count = house.counts.get(status, 0)
     if not count:
         return Finding(name=status, level=Level.OK, detail="none")
     return Finding(name=status, level=Level.WARN, detail=f"{count:,} emails {meaning}", remedy=remedy)

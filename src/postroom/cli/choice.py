@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Annotated
-from uuid import UUID
 
 import typer
 
 from postroom.cli.moments import past_moment
 from postroom.errors import ConfigurationError
-from postroom.store.contract import Filter
+from postroom.operate import Search, recognise
 from postroom.vocabulary import EmailId, Status
 
 _PANEL = "Which emails"
@@ -32,6 +31,7 @@ class FilterOptions:
     ] = None
     kind: Annotated[str | None, typer.Option(help="Of this kind.", rich_help_panel=_PANEL)] = None
     workspace: Annotated[str | None, typer.Option(help="In this workspace.", rich_help_panel=_PANEL)] = None
+    route: Annotated[str | None, typer.Option(help="On this route.", rich_help_panel=_PANEL)] = None
     recipient: Annotated[
         str | None, typer.Option(help="To this address, in to, cc or bcc.", metavar="ADDRESS", rich_help_panel=_PANEL)
     ] = None
@@ -57,13 +57,13 @@ class FilterOptions:
         """Whether anything was asked for at all."""
         return any(getattr(self, field.name) is not None for field in fields(self))
 
-    def as_filter(self) -> Filter:
-        """The filter, with times worked out."""
+    def as_search(self) -> Search:
+        """What is looked for, with times worked out."""
         now = datetime.now(UTC)
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         given["since"] = past_moment("--since", self.since, now=now)
         given["until"] = past_moment("--until", self.until, now=now)
-        return Filter(**given)
+        return Search(**given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +99,10 @@ def check_choice(ids: Sequence[str] | None, wanted: FilterOptions, options: ActO
 
 def email_id(text: str) -> EmailId:
     """An id in its canonical spelling."""
-    try:
-        return EmailId(str(UUID(text.strip())))
-    except ValueError:
-        raise ConfigurationError(f"{text!r} is not the id of an email; `postroom list` shows ids") from None
+    id = recognise.email_id(text.strip())
+    if id is None:
+        raise ConfigurationError(f"{text!r} is not the id of an email; `postroom list` shows ids")
+    return id
 
 
 def machine_user() -> str:

@@ -19,13 +19,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from postroom.cli.overview import Overview, sum_in_words
 from postroom.cli.problems import ExitCode
 from postroom.cli.screen import standard_output
 from postroom.cli.tables import counts_table, emails_table
 from postroom.cli.target import LogLevel, Target
+from postroom.operate.sentences import sum_in_words
 from postroom.outbox import Outbox
-from postroom.store.contract import StoredEmail
+from postroom.store.contract import Conservation, StoredEmail
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -58,7 +58,7 @@ def _play_once(target: Target, url: str) -> None:
     output = standard_output()
     with ScriptedSmtp() as server, _outbox(target, url, server.url) as outbox:
         arrivals, emails = _play(output, outbox, server)
-        _print_outbox(output, emails, Overview.of(outbox, conservation=True))
+        _print_outbox(output, emails, outbox.conservation())
     _print_arrivals(output, arrivals)
     _print_next_steps(output, url, emails)
     if not arrivals.well:
@@ -184,13 +184,12 @@ def _folder(directory: Path | None) -> Path:
     return directory.resolve()
 
 
-def _print_outbox(output: Console, emails: tuple[StoredEmail, ...], overview: Overview) -> None:
-    assert overview.conservation is not None
+def _print_outbox(output: Console, emails: tuple[StoredEmail, ...], sums: Conservation) -> None:
     output.print(Text("\nThe outbox\n", style="bold"))
     output.print(emails_table(emails, now=datetime.now(UTC), width=output.width))
     output.print()
-    output.print(counts_table({status: count for status, count in overview.counts.items() if count}))
-    output.print(Text(f"\nNothing is lost: {sum_in_words(overview.conservation)}", style="green"))
+    output.print(counts_table({status: count for status, count in sums.counts.items() if count}))
+    output.print(Text(f"\nNothing is lost: {sum_in_words(sums)}", style="green"))
 
 
 def _print_next_steps(output: Console, url: str, emails: tuple[StoredEmail, ...]) -> None:

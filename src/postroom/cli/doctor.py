@@ -10,11 +10,10 @@ import typer
 from rich.text import Text
 
 from postroom.cli.broker_checks import check_broker, check_services
-from postroom.cli.checks import Finding, Level, check_overview, check_sender, check_smtp
+from postroom.cli.checks import Finding, Level, check_house, check_sender, check_smtp, check_sum
 from postroom.cli.choice import Json
 from postroom.cli.database_checks import check_database, check_schema
 from postroom.cli.journal_checks import check_journals
-from postroom.cli.overview import Overview
 from postroom.cli.problems import ExitCode
 from postroom.cli.screen import print_json, standard_output
 from postroom.cli.secrets import masked, masked_url
@@ -22,6 +21,7 @@ from postroom.cli.tables import bare_table, status_text
 from postroom.cli.target import Target
 from postroom.duration import format_duration
 from postroom.errors import PostroomError
+from postroom.operate import Operations
 from postroom.outbox import Outbox
 
 
@@ -52,7 +52,7 @@ def examine(target: Target) -> Iterator[Finding]:
     yield check_sender(settings)
     yield from _examine_database(target)
     yield from check_journals(settings)
-    yield check_smtp(settings)
+    yield from check_smtp(settings)
     yield from check_broker(settings)
 
 
@@ -72,9 +72,11 @@ def _examine_outbox(outbox: Outbox) -> Iterator[Finding]:
     schema = check_schema(outbox.database)
     yield schema
     if schema.level is Level.OK:
-        overview = Overview.of(outbox, conservation=True)
-        yield from check_overview(overview)
-        yield from check_services(outbox.settings, overview)
+        operations = Operations(outbox)
+        house = operations.house()
+        yield check_sum(operations.conservation())
+        yield from check_house(house)
+        yield from check_services(outbox.settings, house)
 
 
 def _print(findings: list[Finding]) -> None:

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from postroom.cli.broker import broker_lines
 from postroom.cli.moments import exact, relative
-from postroom.cli.tables import bare_table, counts_table, status_text
-from postroom.metrics.standing import Standing
+from postroom.cli.tables import TONES, bare_table, counts_table, routes_table
+from postroom.operate.values import Standing
 
 MOST_WORKERS = 12
 """Lines for workers; a screen has room for few more."""
@@ -30,9 +30,9 @@ def picture(standing: Standing, *, rates: Rates) -> RenderableType:
         workers_table(standing) if standing.workers else Text("No worker has signed on.", style="bold red"),
     ]
     if standing.broker is not None:
-        parts.append(broker_lines(standing.broker, standing.counts, now=standing.at))
-    if standing.transports:
-        parts.append(transports_table(standing))
+        parts.append(broker_lines(standing))
+    if standing.routes:
+        parts.append(routes_table(standing.routes))
     parts.append(Text("q ends", style="dim"))
     return Group(*(Padding(part, (0, 0, 1, 1)) for part in parts))
 
@@ -53,28 +53,21 @@ def happenings_table(standing: Standing, rates: Rates) -> Table:
 def workers_table(standing: Standing) -> Table:
     """Who works here, the one heard of last first."""
     table = bare_table("worker", "role", "heard of", "in flight", "per second")
-    alive = set(standing.alive)
-    for worker in standing.workers[:MOST_WORKERS]:
-        style = "" if worker in alive else "dim"
-        seen = relative(worker.seen_at, now=standing.at)
+    for worker in standing.heard_last_first[:MOST_WORKERS]:
+        style = "" if worker.alive else "dim"
+        seen = worker.seen
+        heard_of = relative(seen.seen_at, now=standing.at)
         table.add_row(
-            Text(worker.name), Text(worker.role), Text(seen), str(worker.in_flight), f"{worker.rate:,.1f}", style=style
+            Text(seen.name), Text(seen.role), Text(heard_of), str(seen.in_flight), f"{seen.rate:,.1f}", style=style
         )
     if len(standing.workers) > MOST_WORKERS:
         table.add_row(Text(f"and {len(standing.workers) - MOST_WORKERS} more", style="dim"))
     return table
 
 
-def transports_table(standing: Standing) -> Table:
-    """The ways out."""
-    table = bare_table("transport", "state", "reason")
-    for transport in standing.transports:
-        breaker = transport.breaker
-        table.add_row(Text(transport.name), status_text(breaker.state), Text(breaker.reason))
-    return table
-
-
 def _heading(standing: Standing) -> Text:
     waits = relative(standing.oldest_due, now=standing.at)
     due = f"oldest due: {waits}" if waits else "nothing is due"
-    return Text.assemble(("Postroom", "bold"), f"   {exact(standing.at)}   {due}")
+    return Text.assemble(
+        ("Postroom", "bold"), f"   {exact(standing.at)}   {due}\n", (standing.sentence, TONES[standing.tone])
+    )

@@ -12,12 +12,13 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
+from postroom.cli.asking import ask_whether_to_go_on
 from postroom.cli.choice import Json
-from postroom.cli.problems import ExitCode
 from postroom.cli.screen import print_json, somebody_is_there, standard_error, standard_output
 from postroom.cli.target import Target
 from postroom.duration import format_duration, parse_duration
 from postroom.errors import ConfigurationError
+from postroom.operate.wording import counted_emails
 from postroom.outbox import PRUNED, Outbox
 from postroom.store.housekeeping import PRUNABLE, Pruned, prunable
 from postroom.vocabulary import Status
@@ -50,7 +51,7 @@ def prune(
             _report_count(count, age, json=json)
             return
         if count and somebody_is_there() and not yes:
-            _ask(count, age)
+            ask_whether_to_go_on(f"remove {_emails(count)} that finished more than {format_duration(age)} ago")
         with _progress(count) as progress:
             pruned = outbox.prune(older_than=age, statuses=statuses, archive=archive, progress=progress)
     _report(pruned, archive, json=json)
@@ -71,14 +72,6 @@ def _count(outbox: Outbox, age: timedelta, statuses: tuple[Status, ...]) -> int:
     return len(batch.ids)
 
 
-def _ask(count: int, age: timedelta) -> None:
-    if not typer.confirm(
-        f"This will remove {_emails(count)} that finished more than {_age(age)} ago. Go on?", err=True
-    ):
-        standard_error().print(Text("Nothing was changed."))
-        raise typer.Exit(int(ExitCode.NOT_DONE))
-
-
 @contextmanager
 def _progress(count: int) -> Iterator[Callable[[int], None]]:
     """A bar on standard error where somebody looks; its end is open where nobody counted that far."""
@@ -97,7 +90,7 @@ def _report_count(count: int, age: timedelta, *, json: bool) -> None:
         print_json({"dry_run": True, "removed": count, "swept": 0})
         return
     standard_output().print(
-        Text(f"would remove {_emails(count)} that finished more than {_age(age)} ago; nothing was changed")
+        Text(f"would remove {_emails(count)} that finished more than {format_duration(age)} ago; nothing was changed")
     )
 
 
@@ -110,9 +103,4 @@ def _report(pruned: Pruned, archive: Path | None, *, json: bool) -> None:
 
 
 def _emails(count: int) -> str:
-    number = f"{count:,} or more" if count >= _COUNTED else f"{count:,}"
-    return f"{number} email{'' if count == 1 else 's'}"
-
-
-def _age(age: timedelta) -> str:
-    return format_duration(age)
+    return counted_emails(count, capped=count >= _COUNTED)

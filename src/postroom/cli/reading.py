@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -13,25 +12,25 @@ from rich.text import Text
 from postroom.cli.broker import broker_lines
 from postroom.cli.choice import FilterOptions, Json, email_id
 from postroom.cli.moments import relative
-from postroom.cli.overview import Overview, sum_in_words
 from postroom.cli.problems import ExitCode
 from postroom.cli.screen import print_json, standard_error, standard_output
 from postroom.cli.tables import (
-    bare_table,
+    TONES,
     counts_table,
     emails_table,
     facts_table,
     history_table,
     recipients_table,
-    status_text,
+    routes_table,
 )
 from postroom.cli.target import Target
 from postroom.cli.watching import interval_in_seconds, watch_standing
 from postroom.compose import Letter
 from postroom.errors import ConfigurationError
-from postroom.outbox import Outbox
-from postroom.store.contract import Page, StoredEmail
-from postroom.store.questions import histories
+from postroom.operate import EmailView, FoundPage, House
+from postroom.operate.records import house_record, sum_record
+from postroom.operate.sentences import sum_in_words
+from postroom.store.contract import Conservation
 from postroom.store.records import as_record
 
 
@@ -45,11 +44,11 @@ def list_emails(
     json: Json = False,
 ) -> None:
     """List emails, newest first."""
-    with target.outbox() as outbox:
-        page = outbox.list(wanted.as_filter(), limit=limit, before=email_id(before) if before else None)
-        emails = _with_histories(outbox, page) if json else ()
+    search, start = wanted.as_search(), email_id(before) if before else None
+    with target.operations() as operations:
+        page = operations.list(search, limit=limit, before=start, with_histories=json)
     if json:
-        print_json({"emails": [as_record(email) for email in emails], "next": page.next})
+        print_json({"emails": [as_record(email) for email in page.emails], "next": page.next})
     elif page.emails:
         _print_page(page)
     else:
@@ -69,13 +68,13 @@ def show(
     """Show one email: where it stands, its recipients and its history."""
     if source + text + json > 1:
         raise ConfigurationError("--source, --text and --json exclude each other; choose one")
-    with target.outbox() as outbox:
-        email = outbox.get(email_id(id))
-        if email.sensitive and (source or text):
-            raise ConfigurationError(f"email {email.id} is sensitive: what it says is shown nowhere, to nobody")
-        letter = outbox.letter(email.id, version=_checked_version(email, version)) if source or text else None
+    with target.operations() as operations:
+        view = operations.email(email_id(id))
+        if view.email.sensitive and (source or text):
+            raise ConfigurationError(f"email {view.email.id} is sensitive: what it says is shown nowhere, to nobody")
+        letter = operations.letter(view.email.id, _checked_version(view, version)) if source or text else None
     if letter is None:
-        print_json(as_record(email)) if json else _print_email(email)
+        print_json(as_record(view.email)) if json else _print_email(view)
     elif source:
         sys.stdout.flush()
         sys.stdout.buffer.write(letter.as_bytes())
@@ -98,31 +97,27 @@ def stats(
     """Count emails by status; tell how the ways out are."""
     if watch and check:
         raise ConfigurationError("--watch and --check exclude each other; choose one")
-    with target.outbox() as outbox:
+    with target.operations() as operations:
         if watch:
-            watch_standing(outbox, seconds=interval_in_seconds(interval), json=json)
+            watch_standing(operations, seconds=interval_in_seconds(interval), json=json)
             return
-        overview = Overview.of(outbox, conservation=check)
+        house = operations.house()
+        sums = operations.conservation() if check else None
     if json:
-        print_json(overview.as_record())
+        print_json(house_record(house) | ({} if sums is None else {"conservation": sum_record(sums)}))
     else:
-        _print_overview(overview)
-    if overview.conservation is not None and not overview.conservation.holds:
+        _print_house(house, sums)
+    if sums is not None and not sums.holds:
         raise typer.Exit(int(ExitCode.NOT_DONE))
 
 
-def _with_histories(outbox: Outbox, page: Page) -> tuple[StoredEmail, ...]:
-    found = outbox.database.run(histories([email.id for email in page.emails]), writes=False)
-    return tuple(replace(email, history=found.get(email.id, ())) for email in page.emails)
-
-
-def _checked_version(email: StoredEmail, version: int | None) -> int | None:
-    if version is not None and version > email.version:
-        raise ConfigurationError(f"--version {version}: the email has {email.version}")
+def _checked_version(view: EmailView, version: int | None) -> int | None:
+    if version is not None and version > view.email.version:
+        raise ConfigurationError(f"--version {version}: the email has {view.email.version}")
     return version
 
 
-def _print_page(page: Page) -> None:
+def _print_page(page: FoundPage) -> None:
     output = standard_output()
     output.print(emails_table(page.emails, now=datetime.now(UTC), width=output.width))
     if page.next is not None:
@@ -134,9 +129,11 @@ def _print_emptiness(*, narrowed: bool) -> None:
     standard_error().print(Text(f"The outbox has {advice}."))
 
 
-def _print_email(email: StoredEmail) -> None:
-    output = standard_output()
-    output.print(facts_table(email, now=datetime.now(UTC)))
+def _print_email(view: EmailView) -> None:
+    output, email = standard_output(), view.email
+    output.print(Text(view.sentence), soft_wrap=True)
+    output.print()
+    output.print(facts_table(email, now=view.at))
     output.print()
     output.print(recipients_table(email.recipients))
     if email.history:
@@ -151,20 +148,18 @@ def _print_text(letter: Letter) -> None:
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
 
 
-def _print_overview(overview: Overview) -> None:
+def _print_house(house: House, sums: Conservation | None) -> None:
     output = standard_output()
-    output.print(counts_table(overview.counts))
-    waits = relative(overview.oldest_due, now=datetime.now(UTC))
+    output.print(Text(house.sentence, style=TONES[house.tone]), soft_wrap=True)
+    output.print()
+    output.print(counts_table(house.counts))
+    waits = relative(house.oldest_due, now=house.at)
     output.print(Text(f"\nOldest due: {waits}" if waits else "\nNothing is due."))
-    if overview.transports:
-        table = bare_table("transport", "state", "reason")
-        for transport in overview.transports:
-            table.add_row(Text(transport.name), status_text(transport.state), Text(transport.reason or ""))
+    if house.routes:
         output.print()
-        output.print(table)
-    if overview.broker is not None:
+        output.print(routes_table(house.routes))
+    if house.broker is not None:
         output.print()
-        output.print(broker_lines(overview.broker, overview.counts, now=datetime.now(UTC)))
-    if overview.conservation is not None:
-        style = "green" if overview.conservation.holds else "bold red"
-        output.print(Text(sum_in_words(overview.conservation), style=style))
+        output.print(broker_lines(house))
+    if sums is not None:
+        output.print(Text(sum_in_words(sums), style="green" if sums.holds else "bold red"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,13 +12,8 @@ from postroom.cli.acts import Act, carry_out
 from postroom.cli.choice import ActOptions, FilterOptions, Ids, Json
 from postroom.cli.send import read_body
 from postroom.cli.target import Target
-from postroom.errors import EmailNotFound, NotApplicable
-from postroom.outbox import Outbox
-from postroom.store.contract import Filter
-from postroom.vocabulary import EmailId
 
 _PANEL = "Corrections"
-_PAGE = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +43,7 @@ class CorrectionOptions:
     ] = None
 
     def as_corrections(self) -> dict[str, Any]:
-        """The arguments of `Outbox.replay`."""
+        """What `Operations.act` takes."""
         return {
             "to": self.to or None,
             "cc": self.cc or None,
@@ -80,37 +73,5 @@ def replay(
     json: Json = False,
 ) -> None:
     """Send dead, doubtful or cancelled emails again, corrected. Key, Message-ID and history stay."""
-    corrected = corrections.as_corrections()
-
-    def on_one(outbox: Outbox, id: str) -> None:
-        outbox.replay(id, by=options.actor, **corrected)
-
-    def on_many(outbox: Outbox, wanted: Filter, limit: int | None) -> int:
-        return _replay_each(outbox, wanted, limit, on_one)
-
-    carry_out(
-        target, Act(name="replay", done="replayed", on_one=on_one, on_many=on_many), ids, wanted, options, json=json
-    )
-
-
-def _replay_each(outbox: Outbox, wanted: Filter, limit: int | None, replay_one: Callable[[Outbox, str], None]) -> int:
-    """One after another, each in a transaction of its own; those that changed meanwhile are left as they are."""
-    done = 0
-    for id in _matching(outbox, wanted):
-        if done == limit:
-            break
-        with suppress(EmailNotFound, NotApplicable):
-            replay_one(outbox, id)
-            done += 1
-    return done
-
-
-def _matching(outbox: Outbox, wanted: Filter) -> Iterator[EmailId]:
-    """Page by page, so that no more are held than are needed. What was replayed matches no more; the rest is older."""
-    before: EmailId | None = None
-    while True:
-        page = outbox.list(wanted, limit=_PAGE, before=before)
-        yield from (email.id for email in page.emails)
-        if page.next is None:
-            return
-        before = page.next
+    act = Act(name="replay", done="replayed", corrections=corrections.as_corrections())
+    carry_out(target, act, ids, wanted, options, json=json)

@@ -10,9 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from postroom.cli.moments import exact, relative
+from postroom.operate.story import in_words
+from postroom.operate.values import RouteView
 from postroom.store.contract import HistoryEntry, Recipient, StoredEmail
 from postroom.store.unreadable import UNREADABLE
-from postroom.vocabulary import Status
+from postroom.vocabulary import DEFAULT_ROUTE, Status
 
 STYLES: Mapping[str, str] = {
     Status.PENDING: "cyan",
@@ -28,6 +30,9 @@ STYLES: Mapping[str, str] = {
     "warn": "yellow",
     "fail": "bold red",
 }
+
+TONES: Mapping[str, str] = {"well": "green", "attention": "yellow", "trouble": "bold red"}
+"""Of the sentence that tells how the house stands."""
 
 _WIDE = 110
 """From this width on there is room for everything in a list."""
@@ -90,6 +95,23 @@ def counts_table(counts: Mapping[str, int]) -> Table:
     return table
 
 
+def routes_table(routes: Iterable[RouteView]) -> Table:
+    """The ways out, and how they are doing."""
+    table = bare_table("route", "server", "state", "waiting", "fallback", "since", "reason")
+    table.columns[3].justify = "right"
+    for route in routes:
+        table.add_row(
+            Text(route.name),
+            Text(route.server),
+            status_text(route.state),
+            Text("" if route.waiting is None else f"{route.waiting:,}"),
+            Text(route.fallback or ""),
+            exact(route.since) if route.since else "",
+            Text(route.reason),
+        )
+    return table
+
+
 def facts_table(email: StoredEmail, *, now: datetime) -> Table:
     """Everything about one email that is known, one fact a line."""
     table = Table(box=None, show_header=False, pad_edge=False)
@@ -113,7 +135,7 @@ def history_table(history: Iterable[HistoryEntry]) -> Table:
     """What happened, oldest first."""
     table = bare_table("at", "what", "attempt", "by", "detail")
     for entry in history:
-        detail = ", ".join(
+        detail = in_words(entry, entry.at) or ", ".join(
             f"{name} {_detail(value)}" for name, value in entry.detail.items() if value not in (None, [])
         )
         table.add_row(exact(entry.at), Text(entry.what), str(entry.attempt), Text(entry.actor or ""), Text(detail))
@@ -138,6 +160,7 @@ def _facts(email: StoredEmail, *, now: datetime) -> Iterable[tuple[str, Text | s
     yield "key", Text(email.key or "")
     yield "kind", Text(email.kind)
     yield "workspace", Text(email.workspace)
+    yield "route", Text("" if email.route == DEFAULT_ROUTE else email.route)
     yield "tags", Text(", ".join(email.tags))
     yield "priority", email.priority.label
     yield "attempts", f"{email.attempts} of {email.max_attempts}"

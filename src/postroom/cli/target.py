@@ -16,6 +16,7 @@ from postroom.cli.logs import write_logs
 from postroom.cli.secrets import keep_secret, masked_url
 from postroom.config import Settings, load
 from postroom.errors import ConfigurationError, PostroomError, SchemaError, StoreUnavailable
+from postroom.operate import Operations
 from postroom.outbox import Outbox
 from postroom.store.open import Database
 from postroom.store.postgres.database import PostgresDatabase
@@ -90,6 +91,12 @@ class Target:
         with self.unopened(**settings) as outbox:
             reach(outbox.database, create=create)
             yield outbox
+
+    @contextmanager
+    def operations(self) -> Iterator[Operations]:
+        """The questions and acts of an operator, on an outbox that is within reach."""
+        with self.outbox() as outbox:
+            yield Operations(outbox)
 
     def unopened(self, **settings: Any) -> Outbox:
         """The outbox before anything is connected."""

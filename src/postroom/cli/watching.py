@@ -21,9 +21,9 @@ from postroom.cli.picture import picture
 from postroom.cli.screen import standard_error, standard_output
 from postroom.duration import parse_duration
 from postroom.errors import ConfigurationError, StoreUnavailable
-from postroom.metrics.standing import Standing, standing
+from postroom.operate import Operations, Standing
 from postroom.operate.broker import SCHEDULER
-from postroom.outbox import Outbox
+from postroom.operate.records import standing_record
 
 SHORTEST = 0.1
 """Seconds between two looks: more often would be work for the database and for nobody's eyes."""
@@ -53,19 +53,19 @@ def interval_in_seconds(text: str) -> float:
     return seconds
 
 
-def watch_standing(outbox: Outbox, *, seconds: float, json: bool) -> None:
+def watch_standing(operations: Operations, *, seconds: float, json: bool) -> None:
     """Show it until somebody has seen enough."""
     output = standard_output()
     with suppress(KeyboardInterrupt):
         if output.is_terminal and not json:
-            _draw(output, outbox, seconds)
+            _draw(output, operations, seconds)
         else:
-            _write_lines(outbox, seconds, json=json)
+            _write_lines(operations, seconds, json=json)
 
 
-def _draw(output: Console, outbox: Outbox, seconds: float) -> None:
+def _draw(output: Console, operations: Operations, seconds: float) -> None:
     with _keys() as pressed, Live(console=output, screen=True, auto_refresh=False) as live:
-        for look in _looks(outbox):
+        for look in _looks(operations):
             live.update(Text(AWAY, style="bold red") if look is None else _picture(look), refresh=True)
             if pressed(seconds):
                 return
@@ -75,12 +75,12 @@ def _picture(look: Look) -> RenderableType:
     return picture(look.now, rates={name: look.per_second(name) for name in look.now.totals})
 
 
-def _write_lines(outbox: Outbox, seconds: float, *, json: bool) -> None:
-    for look in _looks(outbox):
+def _write_lines(operations: Operations, seconds: float, *, json: bool) -> None:
+    for look in _looks(operations):
         if look is None:
             standard_error().print(Text(AWAY, style="red"))
         else:
-            sys.stdout.write((json_format.dumps(look.now.as_record()) if json else line(look)) + "\n")
+            sys.stdout.write((json_format.dumps(standing_record(look.now)) if json else line(look)) + "\n")
             sys.stdout.flush()  # a reader who has gone is noticed here
         time.sleep(seconds)
 
@@ -93,10 +93,10 @@ def line(look: Look) -> str:
         now.at.strftime("%H:%M:%SZ"),
         *(f"{status} {count}" for status, count in now.counts.items() if count),
         f"oldest due {now.oldest_due_seconds:.0f}s",
-        f"workers {sum(each.role != SCHEDULER for each in now.alive)}",
+        f"workers {sum(each.seen.role != SCHEDULER for each in now.alive)}",
         *_broker(now),
         *([] if sent is None else [f"sent/s {sent:.1f}"]),
-        *(f"{each.name} {each.breaker.state}" for each in now.transports),
+        *(f"{route.name} {route.state}" for route in now.routes),
     ]
     return "  ".join(parts)
 
@@ -105,17 +105,16 @@ def _broker(now: Standing) -> list[str]:
     """`schedulers 2  broker connected  messages 12`, where there is a broker."""
     if (broker := now.broker) is None:
         return []
-    away = f"away ({broker.away} of {broker.at_work})" if broker.away else "unattended"
-    reached = broker.state if broker.blocked or broker.refused else "connected" if broker.connected else away
-    return [f"schedulers {broker.schedulers}", f"broker {reached}", f"messages {broker.waiting}"]
+    away = f" ({broker.away} of {broker.at_work})" if broker.away else ""
+    return [f"schedulers {broker.schedulers}", f"broker {broker.state}{away}", f"messages {broker.waiting}"]
 
 
-def _looks(outbox: Outbox) -> Iterator[Look | None]:
+def _looks(operations: Operations) -> Iterator[Look | None]:
     """One look after another; None while the database is away."""
     before: Standing | None = None
     while True:
         try:
-            now = outbox.database.run(standing(), writes=False)
+            now = operations.standing()
         except StoreUnavailable:
             yield None
             continue

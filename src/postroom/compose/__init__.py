@@ -8,6 +8,8 @@ from postroom.compose.invite import Invite
 from postroom.compose.key import check_key
 from postroom.compose.letter import Letter
 from postroom.compose.limits import DEFAULT_LIMITS, Limits
+from postroom.compose.sms import Sms
+from postroom.compose.webhook import Webhook
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -18,6 +20,8 @@ __all__ = [
     "Invite",
     "Letter",
     "Limits",
+    "Sms",
+    "Webhook",
     "check_key",
     "parse_address",
     "parse_addresses",

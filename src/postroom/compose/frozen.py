@@ -50,6 +50,8 @@ class Frozen:
     attachments: tuple[tuple[str, bytes], ...]
     """Content by SHA-256 digest, each once."""
     tags: tuple[str, ...]
+    stamp: str = ""
+    """What in the text tells only when it was composed; it makes no difference to the fingerprint."""
 
     @property
     def fingerprint(self) -> str:
@@ -62,7 +64,8 @@ class Frozen:
             # The calendar object is stamped with the date of composing, which says nothing about the content.
             contents = _STAMP.sub("DTSTAMP:", contents)
         # NUL occurs in none of them, so no two different letters run together into the same octets.
-        parts = f"{contents}\0{self.subject}\0{self.text or ''}\0{self.html or ''}"
+        text = (self.text or "").replace(self.stamp, "", 1) if self.stamp else self.text or ""
+        parts = f"{contents}\0{self.subject}\0{text}\0{self.html or ''}"
         return sha256(parts.encode()).hexdigest()
 
 
@@ -101,7 +104,7 @@ def read_envelope(envelope: str, content: Mapping[str, bytes]) -> dict[str, Any]
     stored = decode(envelope)
     fields: dict[str, Any] = {
         "date": _EPOCH + timedelta(microseconds=stored["date"]),
-        "senders": _addresses(stored["sender"]),
+        "senders": _addresses(stored.get("sender", ())),  # only emails have one
         "to": _addresses(stored.get("to", ())),
     }
     for name in ("cc", "bcc", "reply_to"):

@@ -11,8 +11,9 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from postroom.admin.wording import counted, exact, iso, octets, plural, relative
+from postroom.admin.wording import counted, exact, iso, octets, relative
 from postroom.inbox.chaos import COUNTED, Trouble
+from postroom.operate.wording import count_of
 
 if TYPE_CHECKING:
     from postroom.inbox.server import DevInbox
@@ -42,7 +43,7 @@ def environment() -> Environment:
         "exact": exact,
         "iso": iso,
         "octets": octets,
-        "plural": plural,
+        "plural": count_of,
         "relative": relative,
     }
     return templates

@@ -51,9 +51,10 @@ EMAILS = _gauge("emails", "Emails in the outbox, by status.", "status")
 DUE = _gauge("due_emails", "Emails that are due and nobody has taken yet.")
 OLDEST_DUE = _gauge("oldest_due_seconds", "How long the oldest due email has waited; 0 when nothing is due.")
 TRANSPORT_STATE = _gauge(
-    "transport_state", "1 for the state that the transport's circuit breaker is in, 0 for the others.",
-    "transport", "state",
+    "transport_state", "1 for the state that the circuit breaker of a route is in, 0 for the others.",
+    "route", "state",
 )  # fmt: skip
+WAITING = _gauge("route_waiting_emails", "Emails that wait for a route, due now or later.", "route")
 WORKERS = _gauge(
     "workers", "Those who have signed on, by what they do and whether they were heard of lately.",
     "role", "state",
@@ -83,8 +84,8 @@ TOTALS = {
 """By the names of the database's tallies."""
 
 OF_THE_DATABASE = (
-    EMAILS, DUE, OLDEST_DUE, TRANSPORT_STATE, WORKERS, HEARTBEAT_AGE, IN_FLIGHT, BROKER_SERVICES, BROKER_MESSAGES,
-    *TOTALS.values(),
+    EMAILS, DUE, OLDEST_DUE, TRANSPORT_STATE, WAITING, WORKERS, HEARTBEAT_AGE, IN_FLIGHT, BROKER_SERVICES,
+    BROKER_MESSAGES, *TOTALS.values(),
 )  # fmt: skip
 """At `/metrics` of the admin app: the same from whichever process they are scraped."""
 

@@ -13,16 +13,17 @@ from postroom.broker.meter import Fate
 from postroom.metrics import catalogue
 from postroom.metrics.counting import Buckets, WorkerMeter
 from postroom.metrics.dispatching import CountingDispatch
-from postroom.metrics.standing import Standing
 from postroom.operate.broker import SCHEDULER, SENDER
+from postroom.operate.values import WORKER, Standing
+from postroom.vocabulary import Status
 from postroom.work.breaker import BreakerState
 
 MOST_HOSTS = 100
-MOST_TRANSPORTS = 100
+MOST_ROUTES = 100
 MOST_QUEUES = 20
 """How many of each are told apart: a label with ever more values would fill whoever scrapes us."""
 
-ROLES = ("worker", SCHEDULER, SENDER)
+ROLES = (WORKER, SCHEDULER, SENDER)
 
 
 def text_of(standing: Standing) -> bytes:
@@ -84,39 +85,42 @@ class DispatchCollector(Collector):
 def standing_families(standing: Standing) -> Iterator[Metric]:
     """What the database knows."""
     emails = _gauge(catalogue.EMAILS)
-    for status, count in standing.counts.items():
-        emails.add_metric([status], count)
+    for status in Status:
+        emails.add_metric([status], standing.counts[status])
     yield emails
     yield _gauge(catalogue.DUE, standing.due)
     yield _gauge(catalogue.OLDEST_DUE, standing.oldest_due_seconds)
     for name, metric in catalogue.TOTALS.items():
         yield _counter(metric, standing.totals[name])
-    yield _transports(standing)
+    yield from _routes(standing)
     yield from _workers(standing)
     yield from _broker(standing)
 
 
-def _transports(standing: Standing) -> Metric:
-    family = _gauge(catalogue.TRANSPORT_STATE)
-    for transport in standing.transports[:MOST_TRANSPORTS]:
+def _routes(standing: Standing) -> Iterator[Metric]:
+    states, waiting = _gauge(catalogue.TRANSPORT_STATE), _gauge(catalogue.WAITING)
+    for route in standing.routes[:MOST_ROUTES]:
         for state in BreakerState:
-            family.add_metric([transport.name, state.value], transport.breaker.state is state)
-    return family
+            states.add_metric([route.name, state.value], route.state is state)
+        waiting.add_metric([route.name], route.waiting or 0)
+    yield from (states, waiting)
 
 
 def _workers(standing: Standing) -> Iterator[Metric]:
     """Workers by host: their own names are new at every start."""
     workers = _gauge(catalogue.WORKERS)
     for role in ROLES:
-        known, alive = (sum(each.role == role for each in those) for those in (standing.workers, standing.alive))
+        known = [worker for worker in standing.workers if worker.seen.role == role]
+        alive = sum(worker.alive for worker in known)
         workers.add_metric([role, "alive"], alive)
-        workers.add_metric([role, "silent"], known - alive)
+        workers.add_metric([role, "silent"], len(known) - alive)
     ages: dict[str, float] = {}
     in_flight: dict[str, int] = {}
-    for worker in standing.workers:
-        if worker.host in ages or len(ages) < MOST_HOSTS:
-            ages.setdefault(worker.host, standing.silence(worker))  # the one heard of last comes first
-            in_flight[worker.host] = in_flight.get(worker.host, 0) + worker.in_flight
+    for worker in standing.heard_last_first:
+        host = worker.seen.host
+        if host in ages or len(ages) < MOST_HOSTS:
+            ages.setdefault(host, max(worker.silence.total_seconds(), 0.0))
+            in_flight[host] = in_flight.get(host, 0) + worker.seen.in_flight
     heartbeats, held = _gauge(catalogue.HEARTBEAT_AGE), _gauge(catalogue.IN_FLIGHT)
     for host, age in ages.items():
         heartbeats.add_metric([host], age)

@@ -9,11 +9,10 @@ from fastapi.responses import PlainTextResponse
 
 from postroom.accounts.values import Person, Role
 from postroom.admin.errors import ApiError
+from postroom.admin.places import operations_of
 from postroom.admin.security import needs
 from postroom.admin.shapes import ErrorShape
 from postroom.metrics.families import text_of
-from postroom.metrics.standing import standing
-from postroom.outbox import AsyncOutbox
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -40,6 +39,4 @@ async def metrics(request: Request, person: Annotated[Person, Depends(needs(Role
             message="metrics are about all workspaces, and this person may see some",
             remedy="use a token of somebody who may see every workspace",
         )
-    outbox: AsyncOutbox = request.app.state.operations.outbox
-    found = await outbox.database.run(standing(), writes=False)
-    return PlainTextResponse(text_of(found), media_type=CONTENT_TYPE)
+    return PlainTextResponse(text_of(await operations_of(request).standing()), media_type=CONTENT_TYPE)

@@ -19,7 +19,7 @@ from postroom.operate.values import FoundPage, Search
 from postroom.store.contract import Filter, Page, StoredEmail
 from postroom.store.ids import made_at
 from postroom.store.overview import edge, under_key
-from postroom.store.plan import Plan
+from postroom.store.plan import Course, Plan
 from postroom.store.questions import driver, get, list_emails, matches
 from postroom.vocabulary import EmailId, Status
 
@@ -57,17 +57,7 @@ class Wanted:
 
 def understand(search: Search, *, statuses: tuple[Status, ...] | None = None) -> Plan[Wanted]:
     """What a search asks for; with `statuses`, among emails in one of these only."""
-    base = Filter(
-        status=search.status,
-        kind=search.kind or None,
-        workspace=search.workspace,
-        recipient=search.recipient or None,
-        tag=search.tag or None,
-        reply_code=search.reply_code,
-        since=search.since,
-        until=search.until,
-        workspaces=search.workspaces,
-    )
+    base = Filter(**{field.name: getattr(search, field.name) for field in fields(Filter)})
     wanted = Wanted(filters=(base,), cause=search.cause)
     if search.cause is not None:
         wanted = replace(wanted, filters=_each(base, (Status.DEAD,)))
@@ -84,7 +74,7 @@ def find(wanted: Wanted, *, limit: int, before: EmailId | None) -> Plan[FoundPag
     reach: list[EmailId] = []
     window = max(1, WINDOW // max(1, len(wanted.filters)))
     for each in wanted.filters:
-        if _looks_at_each(each) or wanted.cause:
+        if each.key is None and (_looks_at_each(each) or wanted.cause):
             end = yield from edge(each, before=before, window=window)
             reach += [end] if end else []
     # All stop where the first one has to, or a later page would bring emails that belong into this one.
@@ -97,6 +87,18 @@ def find(wanted: Wanted, *, limit: int, before: EmailId | None) -> Plan[FoundPag
         return FoundPage(emails=tuple(emails[:limit]), next=emails[limit - 1].id, understood=wanted.understood)
     looked_back_to = None if after is None else made_at(after)
     return FoundPage(emails=tuple(emails), next=after, understood=wanted.understood, looked_back_to=looked_back_to)
+
+
+def whole_pages(search: Search, *, limit: int, before: EmailId | None) -> Course[FoundPage]:
+    """A page that is full as long as there are emails for it: it goes on looking where `find` would stop and say so."""
+    wanted: Wanted = yield understand(search)
+    found: list[StoredEmail] = []
+    while True:
+        page: FoundPage = yield find(wanted, limit=limit - len(found), before=before)
+        found += page.emails
+        if page.next is None or len(found) == limit:
+            return replace(page, emails=tuple(found), looked_back_to=None)
+        before = page.next
 
 
 def _walk(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from postroom.operate.values import TransportView
+from postroom.operate.values import RouteView
 from postroom.operate.wording import ago, clock_time, count_of, from_now
 from postroom.store.contract import StoredEmail
 from postroom.vocabulary import DeadReason, Status
@@ -19,8 +19,8 @@ _REASONS = {
 }
 
 
-def outlook(email: StoredEmail, *, obstacle: TransportView | None, now: datetime) -> str:
-    """Why this email is not sent yet and what happens next; `obstacle` is a transport that does not send just now."""
+def outlook(email: StoredEmail, *, obstacle: RouteView | None, now: datetime) -> str:
+    """Why this email is not sent yet and what happens next; `obstacle` is a route that does not send just now."""
     match email.status:
         case Status.PENDING | Status.RETRYING:
             return _waiting(email, obstacle, now)
@@ -40,14 +40,16 @@ def outlook(email: StoredEmail, *, obstacle: TransportView | None, now: datetime
             return f"It is {unknown}, which this version does not know: look at it with the version that wrote it."
 
 
-def _waiting(email: StoredEmail, obstacle: TransportView | None, now: datetime) -> str:
+def _waiting(email: StoredEmail, obstacle: RouteView | None, now: datetime) -> str:
     due = email.next_attempt_at
     failed = _failed(email)
     if due is not None and due > now:
         what = f"attempt {email.attempts + 1} of {email.max_attempts}" if email.attempts else "the first attempt"
         return f"{failed}Next, {what} is due {from_now(due, now)}."
+    if obstacle is not None and obstacle.falls_back:
+        return f"{failed}Due: it leaves by {obstacle.fallback}, because {obstacle.title} is {_state(obstacle)}."
     if obstacle is not None:
-        return f"{failed}Due, and waits because {obstacle.name} is {_state(obstacle)}: {_look(obstacle, now)}"
+        return f"{failed}Due, and waits because {obstacle.title} is {_state(obstacle)}: {_look(obstacle, now)}"
     return f"{failed}Due now: the next free worker takes it."
 
 
@@ -58,16 +60,16 @@ def _failed(email: StoredEmail) -> str:
     return f"{which} failed: {email.last_error.rstrip('.')}. "
 
 
-def _state(transport: TransportView) -> str:
+def _state(route: RouteView) -> str:
     known = {BreakerState.OPEN: "out of reach", BreakerState.THROTTLED: "asking for a rest"}
-    return known.get(transport.state, "paused")
+    return known.get(route.state, "paused")
 
 
-def _look(transport: TransportView, now: datetime) -> str:
-    reason = transport.cause.rstrip(".") or "no reason given"
-    if transport.next_probe_at is None:
+def _look(route: RouteView, now: datetime) -> str:
+    reason = route.cause.rstrip(".") or "no reason given"
+    if route.next_probe_at is None:
         return f"{reason}. It goes on when a person resumes it."
-    return f"{reason}. It is looked at again {from_now(transport.next_probe_at, now)}."
+    return f"{reason}. It is looked at again {from_now(route.next_probe_at, now)}."
 
 
 def _queued(email: StoredEmail, now: datetime) -> str:

@@ -15,6 +15,7 @@ _PREFIXES = {
     "key": "key",
     "kind": "kind",
     "tag": "tag",
+    "route": "route",
     "code": "reply_code",
     "subject": "subject",
 }

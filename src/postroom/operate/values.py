@@ -6,41 +6,44 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from postroom.errors import PostroomError
 from postroom.operate.broker import BrokerView
-from postroom.store.contract import Recipient, StoredEmail
+from postroom.store.contract import Filter, Recipient, StoredEmail
 from postroom.store.heartbeats import WorkerSeen
 from postroom.store.overview import Version
-from postroom.vocabulary import DeadReason, EmailId, Status
+from postroom.vocabulary import DEFAULT_ROUTE, DeadReason, EmailId, Status
 from postroom.work.breaker import BreakerState
 
 Workspaces = frozenset[str] | None
 """The workspaces somebody may see; None for all of them."""
+
+WORKER = "worker"
+"""The role of those who need no broker."""
+
+HAPPENINGS = (
+    "enqueued", "sent", "retried", "doubted", "died", "taken_over", "cancelled", "dismissed", "pruned",
+)  # fmt: skip
+"""What is counted whenever it happens, by the names of the database's tallies."""
+
+SILENT = timedelta(seconds=30)
+"""A worker not heard of for longer is taken for dead; workers show themselves every five seconds."""
 
 _PENDING = (Status.PENDING, Status.QUEUED, Status.SENDING, Status.RETRYING, Status.IN_DOUBT)
 """Neither sent nor given up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
-    """Which emails somebody looks for. What is None or empty does not narrow; several narrow together."""
+class Search(Filter):
+    """Which emails somebody looks for, or acts on: the one value that every form, query and option is turned into.
+
+    It is a filter of the store and what only people say. What is None does not narrow; several narrow together.
+    `workspaces` is what the person who asks may see.
+    """
 
     q: str = ""
     """Free text: recipient, key, id, Message-ID, kind, tag or reply code, recognised by shape; else a subject."""
-    status: Status | None = None
-    kind: str | None = None
-    workspace: str | None = None
-    tag: str | None = None
-    recipient: str | None = None
-    reply_code: int | None = None
     cause: str | None = None
     """One group of failures, by its `FailureGroup.cause`."""
-    since: datetime | None = None
-    until: datetime | None = None
-    before: str | None = None
-    """The `next` of the page before."""
-    limit: int = 50
-    workspaces: Workspaces = None
-    """What the person who asks may see."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +84,8 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TransportView:
-    """A way out and its circuit breaker."""
+class RouteView:
+    """A named way out, its circuit breaker, and what waits for it."""
 
     name: str
     state: BreakerState
@@ -92,11 +95,39 @@ class TransportView:
     """When a worker looks at it again; None while it is ok, or held by a person."""
     held: bool
     """Paused by a person: only a person resumes it."""
+    server: str = ""
+    """Where it leads, as people know it: `host:port`; empty while nobody has said."""
+    waiting: int | None = None
+    """How many emails wait for it; None where that is not told, or not for somebody who may not see all of them."""
+    used: bool = True
+    """Somebody has sent by it, or tried to: what else is known of it comes from the settings."""
+    fallback: str | None = None
+    """The route that takes its due emails while it is in trouble; None where there is none, or none is known here."""
+
+    @property
+    def falls_back(self) -> bool:
+        """Its due emails leave by the other one now: it is in trouble, and nobody holds it on purpose."""
+        return self.fallback is not None and not self.held and self.state in (BreakerState.OPEN, BreakerState.PAUSED)
+
+    @property
+    def state_in_words(self) -> str:
+        """As people say it."""
+        if self.held:
+            return "held by a person"
+        return "not reachable" if self.state is BreakerState.OPEN else self.state.value
+
+    @property
+    def title(self) -> str:
+        """What people call it: the only way out by its server, a way out among others by its name."""
+        if self.name == DEFAULT_ROUTE:
+            return self.server or self.name
+        return f"{self.name} ({self.server})" if self.server else self.name
 
     @property
     def cause(self) -> str:
-        """The reason, without the name, which always stands beside it."""
-        return self.reason.replace(f"{self.name}: ", "").replace(f" to {self.name}", "")
+        """The reason, without the server, which always stands beside it."""
+        where = self.server or self.name
+        return self.reason.replace(f"{where}: ", "").replace(f" to {where}", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +135,12 @@ class WorkerView:
     """A worker and whether it has been heard of lately."""
 
     seen: WorkerSeen
-    alive: bool
+    silence: timedelta
+    """Since its last sign of life."""
+
+    @property
+    def alive(self) -> bool:
+        return self.silence <= SILENT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,10 +164,11 @@ class FailureGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dashboard:
-    """The state of the house."""
+class House:
+    """How the house stands: the same words and numbers for the overview, `stats`, `doctor` and `/metrics`."""
 
     at: datetime
+    """By the database's clock."""
     sentence: str
     """In one line."""
     tone: str
@@ -142,26 +179,28 @@ class Dashboard:
     """Where there are at least that many."""
     oldest_due: datetime | None
     """Since when the oldest due email waits."""
-    last_hour: Series | None
-    """Per minute; None for those who may not see every workspace, because it cannot be told apart by workspace."""
-    last_day: Series | None
-    """Per hour; likewise."""
     workers: tuple[WorkerView, ...]
     """Schedulers and senders among them."""
     broker: BrokerView | None
     """None where neither has signed on."""
     broker_sentence: str
     """The broker in one line; empty without one."""
-    transports: tuple[TransportView, ...]
-    failures: tuple[FailureGroup, ...]
-    """The largest group first."""
-    failures_capped: bool
-    """Only the newest dead emails were looked at."""
+    routes: tuple[RouteView, ...]
+
+    @property
+    def alive(self) -> tuple[WorkerView, ...]:
+        """Who was heard of lately."""
+        return tuple(worker for worker in self.workers if worker.alive)
+
+    @property
+    def heard_last_first(self) -> tuple[WorkerView, ...]:
+        """Those heard of last come first."""
+        return tuple(sorted(self.workers, key=lambda worker: worker.silence))
 
     @property
     def own_workers(self) -> tuple[WorkerView, ...]:
         """Those who claim straight from the database: schedulers and senders belong to the broker."""
-        return tuple(worker for worker in self.workers if worker.seen.role == "worker")
+        return tuple(worker for worker in self.workers if worker.seen.role == WORKER)
 
     @property
     def pending_email_count(self) -> int:
@@ -185,6 +224,34 @@ class Dashboard:
     @property
     def oldest_due_age(self) -> timedelta | None:
         return None if self.oldest_due is None else max(self.at - self.oldest_due, timedelta(0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing(House):
+    """The house and what has ever happened in it, for those who watch it go on."""
+
+    totals: Mapping[str, int]
+    """Since the beginning, by the names of `HAPPENINGS`; never less than before."""
+    due: int
+    """How many emails are due."""
+
+    @property
+    def oldest_due_seconds(self) -> float:
+        return age.total_seconds() if (age := self.oldest_due_age) is not None else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dashboard(House):
+    """The house with its charts and its failures."""
+
+    last_hour: Series | None
+    """Per minute; None for those who may not see every workspace, because it cannot be told apart by workspace."""
+    last_day: Series | None
+    """Per hour; likewise."""
+    failures: tuple[FailureGroup, ...]
+    """The largest group first."""
+    failures_capped: bool
+    """Only the newest dead emails were looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,6 +326,8 @@ class EmailView:
     """With its history, oldest line first: who did what when."""
     sentence: str
     """Why it is not sent yet, what happens next, and when."""
+    route: RouteView | None
+    """How its way out is doing; None where nobody here knows that route."""
     attempts: tuple[AttemptView, ...]
     """Oldest first, with the one that sent it."""
     recipients: tuple[Recipient, ...]
@@ -279,5 +348,9 @@ class ActResult:
     done: int = 0
     skipped: int = 0
     """Matched, and yet not done: the act does not apply to their status, or they changed meanwhile."""
+    by_status: Mapping[Status, int] = field(default_factory=dict)
+    """What was matched, by the status it was in."""
+    refused: Mapping[EmailId, PostroomError] = field(default_factory=dict)
+    """Why not, of each that was named and of each that was found and not done."""
     capped: bool = False
     """There are more than were counted (of a dry run only; an act does them all)."""

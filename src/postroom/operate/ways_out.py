@@ -1,43 +1,139 @@
-"""Pausing and resuming a transport, as plans: whoever carries them out, it is on record who acted."""
+"""The ways out: how each is doing, pausing and resuming one. Whoever acts, it is on record who did."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
 from postroom.accounts.audit import write_audit
+from postroom.config import RouteSettings, RouteTable, Settings
 from postroom.errors import ConfigurationError, PostroomError
-from postroom.operate.values import Workspaces
-from postroom.store.plan import Plan
+from postroom.operate.values import RouteView, Workspaces
+from postroom.store import acts
+from postroom.store.plan import Course, Plan
+from postroom.store.questions import waiting_by_route
 from postroom.work import breakers
-from postroom.work.breaker import Breaker
+from postroom.work.breaker import Breaker, BreakerState
+from postroom.work.breakers import KnownRoute
+
+MOVED = 1_000
+"""Emails that are moved in one transaction."""
 
 
-class TransportShared(PostroomError):
-    """Every workspace's mail leaves by a transport: who may not see all of them does not stop or start it."""
+class RouteShared(PostroomError):
+    """Every workspace's mail leaves by a route: who may not see all of them does not stop or start it."""
 
 
-class TransportNotFound(ConfigurationError, LookupError):
-    """No worker has ever used a transport of this name."""
+class RouteNotFound(ConfigurationError, LookupError):
+    """No worker has ever used a route of this name, and the settings do not know it."""
 
 
-def pause_transport(name: str, reason: str, by: str, *, workspaces: Workspaces = None) -> Plan[Breaker]:
-    """Stop a transport until a person resumes it. Its emails wait and lose no attempt."""
-    yield from _check(name, workspaces)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredRoute:
+    """What the settings of whoever asks say of a route."""
+
+    server: str = ""
+    """Where it leads; empty where only workers know."""
+    fallback: str | None = None
+
+
+Declared = Mapping[str, DeclaredRoute]
+"""By name. Workers may have settings of their own, and routes that are not among these."""
+
+
+def declared_in(settings: Settings) -> Declared:
+    """The routes that the settings name; the default one where they say anything of it."""
+    usable = settings.all_routes()
+    names = dict.fromkeys((*usable, *settings.routes))
+    return {name: _declared(usable.get(name), settings.routes.get(name)) for name in names}
+
+
+def _declared(usable: RouteSettings | None, table: RouteTable | None) -> DeclaredRoute:
+    fallback = table.fallback if table is not None else None
+    return DeclaredRoute(server="" if usable is None else _server(usable.transport), fallback=fallback)
+
+
+def _server(url: str) -> str:
+    """Host and port of a URL, without what is secret in it."""
+    try:
+        parts = urlsplit(url)
+        return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or ""
+    except ValueError:
+        return ""  # a URL that cannot be read is told of by whoever has to use it
+
+
+def routes(declared: Declared, *, workspaces: Workspaces = None) -> Plan[tuple[RouteView, ...]]:
+    """Every way out that a worker has used, that the settings know or that emails wait for, by name."""
+    known = {each.name: each for each in (yield from breakers.known_routes())}
+    waiting = (yield from waiting_by_route()) if workspaces is None else None
+    return tuple(
+        _view(name, known.get(name), declared.get(name, DeclaredRoute()), waiting)
+        for name in sorted({*known, *declared, *(waiting or ())})
+    )
+
+
+def pause_route(name: str, reason: str, by: str, *, declared: Declared, workspaces: Workspaces = None) -> Plan[Breaker]:
+    """Stop a route until a person resumes it. Its emails wait and lose no attempt."""
+    yield from _check(name, declared, workspaces)
     breaker = yield from breakers.pause(name, f"{reason} ({by})")
-    yield from write_audit(by, "transport_pause", transport=name, reason=reason)
+    yield from write_audit(by, "route_pause", route=name, reason=reason)
     return breaker
 
 
-def resume_transport(name: str, by: str, *, workspaces: Workspaces = None) -> Plan[Breaker]:
-    """Let a transport send again; the next attempt shows whether it is well."""
-    yield from _check(name, workspaces)
+def resume_route(name: str, by: str, *, declared: Declared, workspaces: Workspaces = None) -> Plan[Breaker]:
+    """Let a route send again; the next attempt shows whether it is well."""
+    yield from _check(name, declared, workspaces)
     breaker = yield from breakers.resume(name)
-    yield from write_audit(by, "transport_resume", transport=name)
+    yield from write_audit(by, "route_resume", route=name)
     return breaker
 
 
-def _check(name: str, workspaces: Workspaces) -> Plan[None]:
+def move_route(
+    name: str, to: str, by: str, *, limit: int | None, declared: Declared, workspaces: Workspaces = None
+) -> Course[int]:
+    """Let emails that wait for one route leave by another, those whose turn comes first; how many were moved.
+
+    In batches, each in a transaction of its own; what each moved is on record with it.
+    """
+    yield _check(name, declared, workspaces)
+    yield _check(to, declared, workspaces)
+    moved = 0
+    while limit is None or moved < limit:
+        batch = MOVED if limit is None else min(MOVED, limit - moved)
+        some: int = yield _move(name, to, by, batch)
+        moved += some
+        if some < batch:
+            break
+    return moved
+
+
+def _move(name: str, to: str, by: str, limit: int) -> Plan[int]:
+    moved = yield from acts.move_route(from_route=name, to=to, actor=by, limit=limit)
+    if moved:
+        yield from write_audit(by, "route_move", route=name, to=to, emails=moved)
+    return moved
+
+
+def _view(name: str, known: KnownRoute | None, declared: DeclaredRoute, waiting: Mapping[str, int] | None) -> RouteView:
+    breaker = Breaker() if known is None else known.breaker
+    return RouteView(
+        name=name,
+        server=getattr(known, "server", "") or declared.server,
+        used=known is not None,
+        waiting=None if waiting is None else waiting.get(name, 0),
+        state=breaker.state,
+        reason=breaker.reason,
+        since=breaker.since,
+        next_probe_at=breaker.next_probe_at,
+        held=breaker.state is BreakerState.PAUSED and breaker.next_probe_at is None,
+        fallback=declared.fallback,
+    )
+
+
+def _check(name: str, declared: Declared, workspaces: Workspaces) -> Plan[None]:
     if workspaces is not None:
-        raise TransportShared("a transport carries the mail of every workspace, and you may not see them all")
-    known = yield from breakers.known_routes()
-    if name not in {each.name for each in known}:
-        names = ", ".join(each.name for each in known) or "none yet"
-        raise TransportNotFound(f"no transport is called {name!r}; workers have used {names}")
+        raise RouteShared("a route carries the mail of every workspace, and you may not see them all")
+    known = [each.name for each in (yield from routes(declared))]
+    if name not in known:
+        raise RouteNotFound(f"no route is called {name!r}; known are {', '.join(known) or 'none yet'}")

@@ -17,6 +17,11 @@ def count_of(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def counted_emails(count: int, *, capped: bool = False) -> str:
+    """`1 email`, `1,204 emails`; `10,000 or more emails` where nobody counted further."""
+    return f"{count:,} or more emails" if capped else count_of(count, "email")
+
+
 def span(length: timedelta) -> str:
     """A length of time in its largest unit: `3 minutes`, `1 day`."""
     for name, unit in _UNITS:

@@ -45,7 +45,9 @@ class Reply:
     text: str
     """All lines joined by a space, printable, without the codes; at most 500 characters."""
     enhanced: str | None = None
-    """The RFC 3463 code, such as `4.7.1`, when the server gave one."""
+    """The RFC 3463 code, such as `4.7.1`, when the server gave one; over HTTP, a provider's own code."""
+    retry_after: float | None = None
+    """Seconds that we are asked to wait, where the protocol has a place for that."""
 
     def __str__(self) -> str:
         return " ".join(part for part in (str(self.code), self.enhanced, self.text) if part)
@@ -60,7 +62,7 @@ class FaultKind(StrEnum):
     CUT = "cut"
     """The connection was closed or reset."""
     PROTOCOL = "protocol"
-    """The server said something that is not SMTP, or too much of it."""
+    """The other end said something that is not of the protocol, or too much of it."""
     TLS = "tls"
     """Handshake or certificate trouble, or required TLS not offered."""
     CONFIGURATION = "configuration"
@@ -71,6 +73,8 @@ class FaultKind(StrEnum):
     """An address needs SMTPUTF8 and the server does not offer it; nothing was uploaded."""
     ABANDONED = "abandoned"
     """`before_dot` said no: the lease was lost or too short. Nothing was sent."""
+    FORBIDDEN = "forbidden"
+    """Our own settings forbid to go there; nothing was connected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

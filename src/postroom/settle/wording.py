@@ -21,7 +21,7 @@ _WHERE = {
     Phase.DATA: "at DATA",
     Phase.BODY: "during the upload",
     Phase.DOT: "at the final dot",
-    Phase.ANSWER: "by the receiver",
+    Phase.ANSWER: "while waiting for the answer",
 }
 _WHAT = {
     FaultKind.REFUSED: "no connection",
@@ -32,6 +32,7 @@ _WHAT = {
     FaultKind.CONFIGURATION: "the settings do not fit the server",
     FaultKind.TOO_LARGE: "the message is larger than the server takes",
     FaultKind.NEEDS_SMTPUTF8: "an address needs SMTPUTF8 and the server does not offer it",
+    FaultKind.FORBIDDEN: "not allowed",
     FaultKind.ABANDONED: "given back before the final dot, as the claim was no longer safe",
 }
 # The bounds keep the search linear; an address may be 64 + 1 + 255 characters long, or encoded into a longer one.
@@ -47,10 +48,12 @@ def without_addresses(text: str) -> str:
 
 
 def describe(cause: Reply | Fault) -> str:
-    """`refused at RCPT: 550 5.1.1 No such user`, `no connection while connecting: …`."""
+    """`refused at RCPT: 550 5.1.1 No such user`, `no connection while connecting: …`, `answered with 404 …`."""
     where = _WHERE[cause.phase]
     if isinstance(cause, Fault):
         return without_addresses(f"{_WHAT[cause.kind]} {where}: {cause.text}".removesuffix(": "))
+    if cause.phase is Phase.ANSWER:  # over HTTP, 4xx and 5xx mean other things
+        return without_addresses(f"answered with {cause}")
     verb = "refused" if cause.code >= 500 else "deferred" if cause.code >= 400 else "answered"
     return without_addresses(f"{verb} {where}: {cause}")
 

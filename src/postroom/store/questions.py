@@ -116,6 +116,12 @@ def next_due(routes: Collection[str] | None = None) -> Plan[datetime | None]:
     return moment(due_at)
 
 
+def something_due(routes: Collection[str], *, covered: Collection[str] = ()) -> Plan[bool]:
+    """Whether an email of these routes is due; of those that are covered by a fallback, one that was never in doubt."""
+    [[due]] = yield ask("something_due", routes=sorted(routes), covered=sorted(covered))
+    return bool(due)
+
+
 def waiting_by_route() -> Plan[dict[str, int]]:
     """How many emails wait on each route, due now or later; of a route on which nothing waits nothing is said."""
     rows = yield ask("waiting_by_route")

@@ -8,6 +8,7 @@ from contextlib import ExitStack
 import pytest
 
 from postroom.send.memory import MemoryTransport
+from postroom.testing.http import ScriptedHttp
 from postroom.testing.proxy import FaultProxy
 from postroom.testing.smtp import ScriptedSmtp
 
@@ -16,6 +17,13 @@ from postroom.testing.smtp import ScriptedSmtp
 def smtp_server() -> Iterator[ScriptedSmtp]:
     """A mail server of the test's own, listening on 127.0.0.1; see `ScriptedSmtp`."""
     with ScriptedSmtp() as server:
+        yield server
+
+
+@pytest.fixture
+def http_server() -> Iterator[ScriptedHttp]:
+    """A web server of the test's own, listening on 127.0.0.1; see `ScriptedHttp`."""
+    with ScriptedHttp() as server:
         yield server
 
 

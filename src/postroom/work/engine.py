@@ -95,6 +95,8 @@ class Engine:
         self._loading = Loading(database)
         self._room = Room()
         self.routes = {route.name: self._attempts(route) for route in routes}
+        self.has_looked = False
+        """It is known how the routes stand: before that, one that a person has paused may look well."""
         self._lines: list[asyncio.Task[None]] = []
 
     def _attempts(self, route: Route) -> Attempts:
@@ -198,4 +200,7 @@ class Engine:
             attempts.unblock_followers()
             if attempts.minder.breaker is before[name]:  # else we know more by now than the answer does
                 attempts.minder.heed(standing.breakers[name])
+        if not self.has_looked:
+            self.has_looked = True
+            self._changed()
         await asyncio.gather(*(attempts.minder.probe_if_due() for attempts in self.routes.values()))

@@ -92,7 +92,8 @@ class Worker:
             until_idle=self.settings.until_idle,
             idle=lambda: self._swept and engine.idle,
             ready=lambda: (
-                not engine.records.journal_failed
+                engine.has_looked
+                and not engine.records.journal_failed
                 and not self._recovery.behind
                 and engine.settler.backlog <= 2 * MOST_BUFFERED
             ),

@@ -135,6 +135,30 @@ FROM (
     CROSS JOIN generate_series(0, 2) AS lane
 ) next;
 
+-- Whether anything is due on some routes; of those that are covered by a fallback, what was never in doubt.
+-- name: something_due
+SELECT EXISTS (
+    SELECT
+    FROM json_array_elements_text((:routes::text)::json) AS asked (route)
+    CROSS JOIN generate_series(0, 2) AS lane
+    CROSS JOIN LATERAL (
+        SELECT
+        FROM postroom.emails
+        WHERE {waiting} AND route = asked.route AND priority = lane AND due_at <= {now}
+        LIMIT 1
+    ) AS due
+) OR EXISTS (
+    SELECT
+    FROM json_array_elements_text((:covered::text)::json) AS asked (route)
+    CROSS JOIN generate_series(0, 2) AS lane
+    CROSS JOIN LATERAL (
+        SELECT
+        FROM postroom.emails
+        WHERE {waiting} AND route = asked.route AND priority = lane AND due_at <= {now} AND doubts = 0
+        LIMIT 1
+    ) AS due
+);
+
 -- The routes on which something waits, and nothing about how much.
 -- name: waiting_routes
 WITH RECURSIVE {asked_routes}

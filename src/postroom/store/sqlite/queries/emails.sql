@@ -123,6 +123,22 @@ FROM (
     CROSS JOIN json_each('[0, 1, 2]') AS lane
 );
 
+-- Whether anything is due on some routes; of those that are covered by a fallback, what was never in doubt.
+-- name: something_due
+SELECT EXISTS (
+    SELECT 1
+    FROM json_each(:routes) AS asked
+    CROSS JOIN (VALUES (0), (1), (2)) AS lane
+    CROSS JOIN postroom_emails
+    WHERE {waiting} AND route = asked.value AND priority = lane.column1 AND due_at <= :now
+) OR EXISTS (
+    SELECT 1
+    FROM json_each(:covered) AS asked
+    CROSS JOIN (VALUES (0), (1), (2)) AS lane
+    CROSS JOIN postroom_emails
+    WHERE {waiting} AND route = asked.value AND priority = lane.column1 AND due_at <= :now AND doubts = 0
+);
+
 -- The routes on which something waits, and nothing about how much.
 -- name: waiting_routes
 WITH RECURSIVE {asked_routes}

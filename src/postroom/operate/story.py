@@ -1,0 +1,38 @@
+"""A line of an email's story in plain words: what the bare name of the event leaves open. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from postroom.operate.wording import clock_time
+from postroom.store.contract import HistoryEntry
+
+
+def in_words(entry: HistoryEntry, now: datetime) -> str:
+    """What is to be said behind the name of an event; empty where the name says it all."""
+    match entry.what:
+        case "rerouted":
+            return _with_reason(f"from {entry.detail.get('from', '?')} to {entry.detail.get('to', '?')}", entry.detail)
+        case "deferred":
+            return _with_reason(f"until {_moment(entry.detail.get('until'), now)}", entry.detail)
+        case "replayed":
+            return f"{', '.join(corrected)} corrected" if (corrected := entry.detail.get("corrected")) else ""
+        case _ if entry.detail.get("settled_from") == "journal":
+            return "the database had forgotten it, the journal knew"
+        case _:
+            return ""
+
+
+def _with_reason(said: str, detail: Mapping[str, Any]) -> str:
+    reason = detail.get("reason")
+    return f"{said}: {reason}" if reason else said
+
+
+def _moment(text: object, now: datetime) -> str:
+    """An instant as it was written down; what cannot be read is shown as it is."""
+    try:
+        return clock_time(datetime.fromisoformat(str(text)).astimezone(UTC), now)
+    except ValueError:
+        return str(text)

@@ -1,0 +1,1 @@
+"""Text messages through Twilio's HTTP interface, or one that is shaped like it."""

@@ -72,6 +72,7 @@ def _transport(url: str, given: Mapping[str, Any]) -> WebhookTransport:
     refuse_unknown(options, _KIND, ("ca",))
     return WebhookTransport(
         secrets=given.get("secrets", ()),
+        secrets_by_url=given.get("secrets_by_url", {}),
         allow=given.get("allow", ()),
         connections=connections,
         rate=rate,

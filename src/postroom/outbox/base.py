@@ -14,6 +14,7 @@ from postroom.config import RouteSettings, Settings
 from postroom.config.routes import as_tables
 from postroom.duration import Duration, parse_duration
 from postroom.errors import ConfigurationError
+from postroom.events import Listener, listeners_of
 from postroom.outbox.inline import InlineSettings
 from postroom.outbox.submission import NOBODY, HouseRules, Submission, Wishes
 from postroom.outbox.thread import InlineThread
@@ -48,6 +49,8 @@ class OutboxBase:
     settings: Settings
     rules: HouseRules
     clock: Clock | None
+    listeners: tuple[Listener, ...]
+    """Who hears of what is changed through this outbox."""
     _transport: Transport | None = None
 
     def __init__(
@@ -96,6 +99,7 @@ class OutboxBase:
         """Become the outbox of these settings: the one way there, whoever made them."""
         self.settings, self.clock = settings, clock
         self.rules = house_rules(settings)
+        self.listeners = listeners_of(settings)
 
     @property
     def database_url(self) -> str:
@@ -116,6 +120,7 @@ class OutboxBase:
                 limit=settings.inline_limit,
                 keep_sent=bool(settings.retention),
                 clock=self.clock,
+                listeners=self.listeners,
             )
         )
 

@@ -151,7 +151,7 @@ def _where_they_stand(events: Sequence[Event]) -> Plan[list[Event]]:
 
 
 def _behind(after: Cursor, rows: Rows) -> Iterator[Event]:
-    """The events of rows, except those that were read before. Places count from 1, so that 0 is before a row's first."""
+    """The events of rows, except those that were read before. Places count from 1: 0 is before a row's first."""
     for txid, position, at, changes in rows:
         for place, (email_id, what, attempts, kind, workspace) in enumerate(json.loads(changes), 1):
             id = Cursor(int(txid), position, place)

@@ -56,9 +56,7 @@ def prune(
         removed += went
         progress(removed)
     swept = 0
-    while went := (
-        yield sweep(before=before, keys_before=keys_before, changes_before=changes_before, limit=batch)
-    ):
+    while went := (yield sweep(before=before, keys_before=keys_before, changes_before=changes_before, limit=batch)):
         swept += went
     yield compact()
     return Pruned(removed=removed, swept=swept)
@@ -131,7 +129,7 @@ def read_archive(ids: Sequence[EmailId]) -> Plan[list[dict[str, Any]]]:
 
 
 def sweep(*, before: datetime, keys_before: datetime, changes_before: datetime, limit: int) -> Plan[int]:
-    """Remove what no email needs any more: attachments, events of emails long gone, keys and changes past their keep."""
+    """Remove what nobody needs any more: attachments, events of emails long gone, keys and changes past their keep."""
     unused = yield ask("unused_attachments", limit=limit)
     attachments = yield ask("sweep_attachments", digests=[digest for (digest,) in unused])
     events = yield ask("sweep_events", before=before, limit=limit)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from postroom.channels import transport_for
 from postroom.claim.route import Route
@@ -21,9 +22,10 @@ def routes_of(settings: Settings, *, only: Collection[str] = ()) -> list[Route]:
     if unknown := [name for name in only if name not in known]:
         names = ", ".join(known)
         raise ConfigurationError(f"no route that can be used here is called {unknown[0]!r}; those that can: {names}")
-    return [_route(route) for name, route in known.items() if not only or name in only]
+    beside = settings.beside_transports()
+    return [_route(route, beside) for name, route in known.items() if not only or name in only]
 
 
-def _route(route: RouteSettings) -> Route:
-    channel, transport = transport_for(route.url)
+def _route(route: RouteSettings, beside: Mapping[str, Any]) -> Route:
+    channel, transport = transport_for(route.url, beside)
     return Route(name=route.name, channel=channel, transport=transport, fallback=route.fallback)

@@ -15,6 +15,7 @@ from typing import Self
 
 from postroom.config import Settings
 from postroom.duration import Duration, parse_duration
+from postroom.events import listeners_of
 from postroom.store.open import open_async_database
 from postroom.work.journal import journal_folder
 from postroom.work.routes import routes_of
@@ -69,7 +70,10 @@ class WorkerThread:
 
     async def _work(self) -> None:
         self._loop = asyncio.get_running_loop()
-        database = open_async_database(self._settings.database.get_secret_value(), tables=self._settings.tables)
+        settings = self._settings
+        database = open_async_database(
+            settings.database.get_secret_value(), tables=settings.tables, listeners=listeners_of(settings)
+        )
         try:
             self._worker = Worker(
                 database, routes_of(self._settings), worker_settings(self._settings, grace=self._grace)

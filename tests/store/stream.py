@@ -4,9 +4,12 @@ ended, those of other tests included: so it is waited for."""
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 from postroom import Outbox
+from postroom.store import claims
 from postroom.store.changes import BEGINNING, EVERYTHING, Cursor, Event, Wanted, read_events
+from postroom.store.contract import Settlement
 
 PATIENCE = 60.0
 
@@ -25,6 +28,13 @@ def read_until(
         if len(found) >= count or time.monotonic() > end:
             return found
         time.sleep(0.01)
+
+
+def settle_and_roll_back(outbox: Outbox, settlement: Settlement) -> None:
+    """A settle whose transaction comes to nothing."""
+    with suppress(ZeroDivisionError), outbox.database.transaction() as connection:
+        assert outbox.database.run_on(connection, claims.settle([settlement])) == {settlement.claim.id}
+        raise ZeroDivisionError
 
 
 def told(outbox: Outbox, count: int) -> list[tuple[str, str, int]]:

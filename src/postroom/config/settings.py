@@ -167,7 +167,7 @@ class Settings(BaseSettings):
         """As they are written, and a way out for the webhooks of events where nobody has written one."""
         if not self.events or WEBHOOK_ROUTE in self.routes:
             return self.routes
-        return {**self.routes, WEBHOOK_ROUTE: RouteTable(transport=SecretStr("webhook://"))}
+        return {**self.routes, WEBHOOK_ROUTE: RouteTable(transport=SecretStr("webhook:"))}
 
     def beside_transports(self) -> dict[str, Any]:
         """What transports are told beside their URL: how to sign webhooks, and where they may go."""

@@ -11,6 +11,7 @@ whole transaction fails, and is tried again by whoever tries such things again.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -76,8 +77,20 @@ def _tell(listener: Listener, changed: Sequence[Changed]) -> Plan[None]:
         if unavailable(error) is not None:
             raise
         yield ask("undo_listening")
-        logger.exception("a listener failed", listener=listener.name, emails=len(changed))
+        logger.error(
+            "a listener failed",
+            listener=listener.name,
+            emails=len(changed),
+            error=type(error).__name__,  # its words may be about anybody
+            where=_where(error),
+        )
     yield ask("end_listening")
+
+
+def _where(error: BaseException) -> str:
+    """The line that raised it."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{frame.filename}:{frame.lineno}"
 
 
 def _read(news: News) -> Plan[list[Changed]]:

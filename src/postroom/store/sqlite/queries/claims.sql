@@ -127,8 +127,9 @@ FROM postroom_outcomes
 WHERE event IS NOT NULL
 ORDER BY id;
 INSERT INTO postroom_changes (at, changes)
-SELECT :now, json_group_array(json_array(id, status, attempts, kind, workspace))
-FROM postroom_outcomes
+SELECT :now, json_group_array(json_array(o.id, o.status, o.attempts, e.kind, e.workspace))
+FROM postroom_outcomes o
+CROSS JOIN postroom_emails e ON e.id = o.id
 GROUP BY 1;
 INSERT INTO postroom_tallies (minute, name, change)
 SELECT
@@ -169,7 +170,7 @@ SELECT
     json_extract(o.value, '$.dead_reason'), json_extract(o.value, '$.last_error'),
     json_extract(o.value, '$.reply_code'), json_extract(o.value, '$.reply'), json_extract(o.value, '$.outcomes'),
     json_extract(o.value, '$.doubts'), json_extract(o.value, '$.takeovers'), json_extract(o.value, '$.event'),
-    json_extract(o.value, '$.detail'), e.kind, e.workspace
+    json_extract(o.value, '$.detail')
 FROM json_each(:outcomes) AS o
 JOIN postroom_emails e
     ON e.id = json_extract(o.value, '$.id')
@@ -191,7 +192,7 @@ SELECT
     e.id, 'sent', NULL, json_extract(k.value, '$.attempts'), NULL, json_extract(k.value, '$.last_error'),
     json_extract(k.value, '$.reply_code'), json_extract(k.value, '$.reply'), json_extract(k.value, '$.outcomes'),
     e.doubts + (e.status = 'sending'), e.takeovers, 'sent',
-    json_extract(k.value, CASE e.status WHEN 'sending' THEN '$.second_copy' ELSE '$.detail' END), e.kind, e.workspace
+    json_extract(k.value, CASE e.status WHEN 'sending' THEN '$.second_copy' ELSE '$.detail' END)
 FROM json_each(:accepted) AS k
 JOIN postroom_emails e
     ON e.id = json_extract(k.value, '$.id')

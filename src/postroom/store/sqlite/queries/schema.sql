@@ -9,7 +9,7 @@ SELECT :now;
 CREATE TEMP TABLE IF NOT EXISTS postroom_picked (id TEXT NOT NULL PRIMARY KEY, worker TEXT) WITHOUT ROWID;
 CREATE TEMP TABLE IF NOT EXISTS postroom_outcomes (
     id TEXT, status TEXT, due_at INTEGER, attempts INTEGER, dead_reason TEXT, last_error TEXT, reply_code INTEGER,
-    reply TEXT, outcomes TEXT, doubts INTEGER, takeovers INTEGER, event TEXT, detail TEXT, kind TEXT, workspace TEXT
+    reply TEXT, outcomes TEXT, doubts INTEGER, takeovers INTEGER, event TEXT, detail TEXT
 );
 
 -- What was applied of the schema.

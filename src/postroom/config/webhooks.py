@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
 from postroom.config.patterns import LISTED, SOME, Kinds
-from postroom.vocabulary import Status
+from postroom.vocabulary import Change
 
 _NESTED = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -30,6 +30,10 @@ Secret = Annotated[SecretStr, Field(min_length=1)]
 Network = Annotated[IPv4Network | IPv6Network, BeforeValidator(_network)]
 
 
+WEBHOOK_ROUTE = "webhooks"
+"""The route of webhooks that neither ask for one nor meet a rule."""
+
+
 class WebhookSettings(BaseModel):
     """How webhooks are signed, and which of one's own networks they may reach."""
 
@@ -49,7 +53,7 @@ class EventSettings(BaseModel):
     url: Annotated[str, AfterValidator(_web_address)]
     secret: Secret | None = None
     """Signs these; those of `[webhooks]` do if not given."""
-    of: Annotated[tuple[Status, ...], LISTED, SOME] = tuple(Status)
-    """The statuses to hear of."""
+    of: Annotated[tuple[Change, ...], LISTED, SOME] = tuple(Change)
+    """The changes to hear of."""
     kind: Kinds | None = None
     """The kinds of emails to hear of, as in a rule of `[[routing]]`; all if not given."""

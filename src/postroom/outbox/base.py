@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
 from postroom import config
@@ -16,6 +16,7 @@ from postroom.config import RouteSettings, Settings
 from postroom.config.routes import as_tables
 from postroom.duration import Duration, parse_duration
 from postroom.errors import ConfigurationError
+from postroom.events import Listener, listeners_of
 from postroom.outbox.inline import InlineSettings
 from postroom.outbox.submission import NOBODY, HouseRules, Sendable, Submission, Wishes
 from postroom.outbox.thread import InlineThread
@@ -40,12 +41,18 @@ PRUNED = (Status.SENT, Status.CANCELLED)
 """What is pruned unless told otherwise: the dead wait for a person."""
 
 
+CHANGES_KEPT = timedelta(days=7)
+"""How long the stream of changes is kept at least: long enough for a reader that was away for some days."""
+
+
 class OutboxBase:
     """What the two shells share: settings, and the decisions made from them."""
 
     settings: Settings
     rules: HouseRules
     clock: Clock | None
+    listeners: tuple[Listener, ...]
+    """Who hears of what is changed through this outbox."""
     _transport: Transport | None = None
 
     def __init__(
@@ -94,6 +101,7 @@ class OutboxBase:
         """Become the outbox of these settings: the one way there, whoever made them."""
         self.settings, self.clock = settings, clock
         self.rules = house_rules(settings)
+        self.listeners = listeners_of(settings)
 
     @property
     def database_url(self) -> str:
@@ -114,6 +122,7 @@ class OutboxBase:
                 limit=settings.inline_limit,
                 keep_sent=bool(settings.retention),
                 clock=self.clock,
+                listeners=self.listeners,
             )
         )
 
@@ -143,9 +152,11 @@ class OutboxBase:
         progress: Callable[[int], None],
     ) -> Course[Pruned]:
         now = self._now()
+        age = self.settings.retention if older_than is None else parse_duration(older_than)
         return housekeeping.prune(
-            before=now - (self.settings.retention if older_than is None else parse_duration(older_than)),
+            before=now - age,
             keys_before=now - self.settings.key_retention,
+            changes_before=now - max(age, CHANGES_KEPT),
             statuses=_prunable(statuses),
             batch=batch,
             archive=archive,

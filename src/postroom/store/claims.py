@@ -14,8 +14,8 @@ from postroom.store.contract import Claim, Claimed, Settlement, instant
 from postroom.store.enqueue import enqueue
 from postroom.store.fields import CLAIMED, columns, readers, written_out
 from postroom.store.housekeeping import forget
-from postroom.store.plan import Documents, Plan, Rows, ask
-from postroom.vocabulary import DEFAULT_ROUTE, EmailId, OnDoubt, Priority, Status
+from postroom.store.plan import Documents, News, Plan, Rows, ask
+from postroom.vocabulary import DEFAULT_ROUTE, Change, EmailId, OnDoubt, Priority, Status
 
 _CAREFUL = {
     "read_on_doubt": defaultdict(lambda: OnDoubt.HOLD, {each.value: each for each in OnDoubt}),
@@ -72,7 +72,10 @@ def claim(
         bulk_open=int(Priority.BULK not in closed),
         whole=whole,
     )
-    return (yield from claimed_emails(rows))
+    emails = yield from claimed_emails(rows)
+    if away:
+        yield News([email.id for email in emails], Change.REROUTED)
+    return emails
 
 
 def take_over(
@@ -125,7 +128,9 @@ def defer(claims: Collection[Claim], *, until: datetime, reason: str) -> Plan[se
         return set()
     detail = json.dumps({"until": until.isoformat(), "reason": reason}, ensure_ascii=False)
     rows = yield ask("defer", claims=names(claims), until=until, detail=detail)
-    return {EmailId(row[0]) for row in rows}
+    deferred = {EmailId(row[0]) for row in rows}
+    yield News(deferred, Change.DEFERRED)
+    return deferred
 
 
 def settle(settlements: Sequence[Settlement], *, keep_sent: bool = True) -> Plan[set[EmailId]]:
@@ -137,6 +142,7 @@ def settle(settlements: Sequence[Settlement], *, keep_sent: bool = True) -> Plan
     settled = yield from _settle(settlements)
     if new := [s for s in settlements if s.order and s.status is not Status.SENT and s.claim.id not in settled]:
         settled |= yield from _take_in_and_settle(new)
+    yield News(settled)
     if not keep_sent:
         sent = [s.claim.id for s in settlements if s.status is Status.SENT and s.claim.id in settled]
         yield from forget(sent, was=Status.SENT)

@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from postroom.store.claims import WHOLE, claimed_emails, names
 from postroom.store.contract import Claim, Claimed, instant
 from postroom.store.fields import DEAD_REASONS
-from postroom.store.plan import Plan, ask
+from postroom.store.plan import News, Plan, ask
 from postroom.store.questions import asked_routes
 from postroom.vocabulary import DeadReason, EmailId, LeaseToken, Priority
 
@@ -141,7 +141,9 @@ def give_up(claims: Collection[Claim]) -> Plan[set[EmailId]]:
     if not claims:
         return set()
     rows = yield ask("give_up", claims=names(claims))
-    return {EmailId(row[0]) for row in rows}
+    dead = {EmailId(row[0]) for row in rows}
+    yield News(dead)
+    return dead
 
 
 def unannounced(*, limit: int) -> Plan[list[Died]]:

@@ -7,9 +7,11 @@ The pair of drivers below carries a plan to a database; whoever calls them owns 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from postroom.vocabulary import Change, EmailId
 
 T = TypeVar("T")
 Asked = TypeVar("Asked")
@@ -27,6 +29,8 @@ class Statement:
     parameters: Mapping[str, Any]
     octets: bool = False
     """Its rows bring octets, to be sent as they are where a driver would have them written in hexadecimal."""
+    sql: str | None = None
+    """The query itself, where it is somebody else's; its name then says whose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,16 @@ class Documents:
     each: Sequence[str | Mapping[str, Any]]
 
 
-Step = Statement | Copy
+@dataclass(frozen=True, slots=True)
+class News:
+    """Emails that this transaction has changed, for those who listen to the database; see `listening.py`."""
+
+    ids: Collection[EmailId]
+    change: Change | None = None
+    """What happened to all of them; None where their status says it."""
+
+
+Step = Statement | Copy | News
 Plan = Generator[Step, Rows, T]
 """Yields steps, is sent their rows, returns the verb's result."""
 
@@ -58,6 +71,11 @@ def ask(name: str, /, **parameters: Any) -> Statement:
 def ask_octets(name: str, /, **parameters: Any) -> Statement:
     """The same for a query whose rows bring large octets."""
     return Statement(name, parameters, octets=True)
+
+
+def ask_sql(sql: str, /, **parameters: Any) -> Statement:
+    """A statement of one's own, in the SQL of the outbox's database, with parameters written `:name`."""
+    return Statement("sql", parameters, sql=sql)
 
 
 Course = Generator[Plan[Any], Any, T]

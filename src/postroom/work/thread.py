@@ -17,6 +17,7 @@ from typing import Protocol, Self
 from postroom.claim.route import Route
 from postroom.config import Settings
 from postroom.duration import Duration, parse_duration
+from postroom.events import listeners_of
 from postroom.store.dialect import Clock
 from postroom.store.open import open_async_database
 from postroom.work.journal import journal_folder
@@ -86,7 +87,12 @@ class WorkerThread:
     async def _work(self) -> None:
         self._loop = asyncio.get_running_loop()
         settings = self._settings
-        database = open_async_database(settings.database.get_secret_value(), tables=settings.tables, clock=self._clock)
+        database = open_async_database(
+            settings.database.get_secret_value(),
+            tables=settings.tables,
+            clock=self._clock,
+            listeners=listeners_of(settings),
+        )
         try:
             self._worker = Worker(database, self._routes(), worker_settings(settings, grace=self._grace))
         except BaseException as error:

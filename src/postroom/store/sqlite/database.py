@@ -15,7 +15,8 @@ from postroom.errors import ConfigurationError, PostroomError
 from postroom.fork import tell_after_fork
 from postroom.store.dialect import PLAIN, Clock, sqlite_dialect
 from postroom.store.failures import raise_plainly
-from postroom.store.plan import Copy, Plan, Rows, Step, ask, drive
+from postroom.store.listening import Listener, tell
+from postroom.store.plan import Copy, News, Plan, Rows, Step, ask, drive
 from postroom.store.queries import ParameterStyle
 from postroom.store.sqlite.connection import Connection, connect
 
@@ -38,7 +39,13 @@ class SqliteDatabase:
     copies = True
 
     def __init__(
-        self, path: Path, *, prefix: str = "postroom_", clock: Clock | None = None, patience: float = 30
+        self,
+        path: Path,
+        *,
+        prefix: str = "postroom_",
+        clock: Clock | None = None,
+        patience: float = 30,
+        listeners: tuple[Listener, ...] = (),
     ) -> None:
         """`patience`: seconds to wait for another writer before saying that the database is busy."""
         if sqlite3.sqlite_version_info < OLDEST:
@@ -47,6 +54,7 @@ class SqliteDatabase:
             )
         self.path = path
         self.dialect = sqlite_dialect(prefix=prefix, clock=clock or _utc_now)
+        self.listeners = listeners
         self._patience = patience
         self._begin_anew()
         tell_after_fork(self)
@@ -208,6 +216,8 @@ class SqliteDatabase:
     def _execute(self, connection: Connection, step: Step) -> Rows:
         if isinstance(step, Copy):
             return self._copy(connection, step)
+        if isinstance(step, News):
+            return drive(tell(step, self.listeners), lambda heard: self._execute(connection, heard))
         return _fetch(connection, self.dialect.speak(step, ParameterStyle.NAMED))
 
     def _execute_apart(self, connection: Connection, step: Step) -> Rows:
@@ -216,6 +226,8 @@ class SqliteDatabase:
         if isinstance(step, Copy):
             with self._transaction(connection, writes=True):
                 return self._copy(connection, step)
+        if isinstance(step, News):
+            return self._told_nobody()
         statements = list(self.dialect.speak(step, ParameterStyle.NAMED))
         question = [statements.pop()] if statements[-1][0].startswith("SELECT") else []
         rows: Rows = []
@@ -223,6 +235,11 @@ class SqliteDatabase:
             with self._transaction(connection, writes=True):
                 rows = _fetch(connection, statements)
         return _fetch(connection, question) if question else rows
+
+    def _told_nobody(self) -> Rows:
+        if self.listeners:
+            raise RuntimeError("what is changed step by step cannot be listened to; run the plan as one transaction")
+        return []
 
     def _copy(self, connection: Connection, copy: Copy) -> Rows:
         """SQLite has no COPY; one prepared INSERT run over all rows is its quickest way."""

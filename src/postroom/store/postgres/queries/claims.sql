@@ -135,13 +135,19 @@ deferred AS (
         worker = NULL,
         dot_noted_at = NULL
     WHERE id = ANY (ARRAY (SELECT id FROM ours))
-    RETURNING id, attempts
+    RETURNING id, attempts, kind, workspace
 ),
 new_events AS (
     INSERT INTO postroom.events (email_id, at, what, attempt, detail)
     SELECT id, {now}, 'deferred', attempts, :detail::text
     FROM deferred
     ORDER BY id
+),
+new_changes AS (
+    INSERT INTO postroom.changes (at, changes)
+    SELECT {now}, json_agg(json_build_array(id, 'deferred', attempts, kind, workspace))::text
+    FROM deferred
+    HAVING count(*) > 0
 )
 SELECT id::text
 FROM deferred;
@@ -164,7 +170,7 @@ status = o.status,
     worker = NULL,
     dot_noted_at = NULL
 
--- What the history and the counts say of what was settled.
+-- What the history, the stream and the counts say of what was settled.
 -- fragment: told
 new_events AS (
     INSERT INTO postroom.events (email_id, at, what, attempt, detail)
@@ -172,6 +178,12 @@ new_events AS (
     FROM settled
     WHERE event IS NOT NULL
     ORDER BY id
+),
+new_changes AS (
+    INSERT INTO postroom.changes (at, changes)
+    SELECT {now}, json_agg(json_build_array(id, status, attempts, kind, workspace))::text
+    FROM settled
+    HAVING count(*) > 0
 ),
 new_tallies AS (
     INSERT INTO postroom.tallies (minute, name, change)
@@ -203,7 +215,7 @@ settled AS (
             (e.status = 'sending' AND e.lease_token = o.token)
             OR (e.status = 'in_doubt' AND e.lease_token = o.token + 1 AND o.status = 'sent')
         ) IS TRUE
-    RETURNING e.id, e.status, e.attempts, o.event, o.detail
+    RETURNING e.id, e.status, e.attempts, e.kind, e.workspace, o.event, o.detail
 ),
 {told};
 
@@ -239,6 +251,6 @@ settled AS (
     SET {as_it_came_out}
     FROM outcome o
     WHERE e.id = o.id
-    RETURNING e.id, e.status, e.attempts, o.event, o.detail
+    RETURNING e.id, e.status, e.attempts, e.kind, e.workspace, o.event, o.detail
 ),
 {told};

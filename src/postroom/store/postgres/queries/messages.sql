@@ -157,13 +157,19 @@ WITH dead AS (
         worker = NULL
     FROM json_to_recordset((:claims::text)::json) AS mine (id uuid, token bigint)
     WHERE e.id = mine.id AND e.lease_token = mine.token AND e.status = 'queued'
-    RETURNING e.id, e.attempts
+    RETURNING e.id, e.attempts, e.kind, e.workspace
 ),
 new_events AS (
     INSERT INTO postroom.events (email_id, at, what, attempt, detail)
     SELECT id, {now}, 'failed', attempts, '{"outcome":"dead","dead_reason":"max_attempts"}'
     FROM dead
     ORDER BY id
+),
+new_changes AS (
+    INSERT INTO postroom.changes (at, changes)
+    SELECT {now}, json_agg(json_build_array(id, 'dead', attempts, kind, workspace))::text
+    FROM dead
+    HAVING count(*) > 0
 ),
 new_tallies AS (
     INSERT INTO postroom.tallies (minute, name, change)

@@ -154,12 +154,18 @@ FROM {claims}
 CROSS JOIN postroom_emails e ON e.id = mine.id
 WHERE e.lease_token = mine.token AND e.status = 'queued'
 ORDER BY e.id;
+INSERT INTO postroom_changes (at, changes)
+SELECT :now, json_group_array(json_array(e.id, 'dead', e.attempts, e.kind, e.workspace))
+FROM {claims}
+CROSS JOIN postroom_emails e ON e.id = mine.id
+WHERE e.lease_token = mine.token AND e.status = 'queued'
+GROUP BY 1;
 INSERT INTO postroom_tallies (minute, name, change)
 SELECT :now / 60000000 * 60000000, 'died', count(*)
 FROM {claims}
 CROSS JOIN postroom_emails e ON e.id = mine.id
 WHERE e.lease_token = mine.token AND e.status = 'queued'
-HAVING count(*) > 0;
+GROUP BY 2;
 UPDATE postroom_emails
 SET status = 'dead',
     dead_reason = 'max_attempts',

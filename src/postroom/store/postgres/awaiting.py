@@ -166,7 +166,7 @@ class AsyncPostgresDatabase(Postgres):
                     await copy.write_row(row)
             return []
         for sql, values in self.dialect.speak(step, ParameterStyle.PYFORMAT):
-            await cursor.execute(sql, values, binary=step.octets)
+            await cursor.execute(sql, values, binary=step.binary)
         return await cursor.fetchall() if gives_rows(cursor) else []
 
 

@@ -126,5 +126,5 @@ class PostgresDatabase(Postgres):
                     copy.write_row(row)
             return []
         for sql, values in self.dialect.speak(step, ParameterStyle.PYFORMAT):
-            cursor.execute(sql, values, binary=step.octets)
+            cursor.execute(sql, values, binary=step.binary)
         return cursor.fetchall() if gives_rows(cursor) else []

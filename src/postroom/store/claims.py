@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Any
 
 from postroom.store.contents import carries, digests_in, read_attachments
@@ -14,7 +15,7 @@ from postroom.store.contract import Claim, Claimed, Settlement, instant
 from postroom.store.enqueue import enqueue
 from postroom.store.fields import CLAIMED, columns, readers, written_out
 from postroom.store.housekeeping import forget
-from postroom.store.plan import Documents, News, Plan, Rows, ask
+from postroom.store.plan import Documents, News, Plan, Rows, ask, ask_binary
 from postroom.vocabulary import DEFAULT_ROUTE, Change, EmailId, OnDoubt, Priority, Status
 
 _CAREFUL = {
@@ -57,7 +58,7 @@ def claim(
     if onto is not None:
         detail = json.dumps({"from": route, "to": onto, "reason": reason}, ensure_ascii=False)
         away = {"onto": onto, "actor": None, "detail": detail}
-    rows = yield ask(
+    rows = yield ask_binary(
         "claim_onto" if away else "claim",
         route=route,
         doubts=0 if away else MANY,
@@ -166,8 +167,14 @@ def _take_in_and_settle(settlements: Sequence[Settlement]) -> Plan[set[EmailId]]
 
 
 def claimed_emails(rows: Rows) -> Plan[list[Claimed]]:
-    """The emails that a claim returned, with what they carry."""
-    return (yield from _with_attachments([_claimed(*row) for row in rows]))
+    """The emails that a claim returned, with what they carry, in the order of their turns.
+
+    Sorted here, because a database would carry all they say along while it sorts.
+    """
+    return (yield from _with_attachments([_claimed(*row) for row in sorted(rows, key=_turn)]))
+
+
+_turn = itemgetter(*(columns(CLAIMED).index(name) for name in ("priority", "due_at", "id")))
 
 
 def _expressions() -> dict[str, str]:

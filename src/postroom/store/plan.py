@@ -27,8 +27,9 @@ class Statement:
 
     name: str
     parameters: Mapping[str, Any]
-    octets: bool = False
-    """Its rows bring octets, to be sent as they are where a driver would have them written in hexadecimal."""
+    binary: bool = False
+    """Its rows come in the database's own form where a driver would have them written out: octets in hexadecimal, times
+    and numbers in digits."""
     sql: str | None = None
     """The query itself, where it is somebody else's; its name then says whose."""
 
@@ -68,9 +69,9 @@ def ask(name: str, /, **parameters: Any) -> Statement:
     return Statement(name, parameters)
 
 
-def ask_octets(name: str, /, **parameters: Any) -> Statement:
-    """The same for a query whose rows bring large octets."""
-    return Statement(name, parameters, octets=True)
+def ask_binary(name: str, /, **parameters: Any) -> Statement:
+    """The same for a query whose rows are large, or are read thousands of times a second."""
+    return Statement(name, parameters, binary=True)
 
 
 def ask_sql(sql: str, /, **parameters: Any) -> Statement:

@@ -169,7 +169,7 @@ class AsyncPostgresDatabase(Postgres):
         if isinstance(step, News):
             return await adrive(tell(step, self.listeners), lambda heard: self._execute(cursor, heard))
         for sql, values in self.dialect.speak(step, ParameterStyle.PYFORMAT):
-            await cursor.execute(sql, values, binary=step.octets)
+            await cursor.execute(sql, values, binary=step.binary)
         return await cursor.fetchall() if gives_rows(cursor) else []
 
 

@@ -129,5 +129,5 @@ class PostgresDatabase(Postgres):
         if isinstance(step, News):
             return drive(tell(step, self.listeners), lambda heard: self._execute(cursor, heard))
         for sql, values in self.dialect.speak(step, ParameterStyle.PYFORMAT):
-            cursor.execute(sql, values, binary=step.octets)
+            cursor.execute(sql, values, binary=step.binary)
         return cursor.fetchall() if gives_rows(cursor) else []

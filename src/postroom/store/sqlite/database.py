@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -229,7 +231,7 @@ class SqliteDatabase:
         if isinstance(step, News):
             return self._told_nobody()
         statements = list(self.dialect.speak(step, ParameterStyle.NAMED))
-        question = [statements.pop()] if statements[-1][0].startswith("SELECT") else []
+        question = [statements.pop()] if _is_question(statements[-1][0]) else []
         rows: Rows = []
         if statements:
             with self._transaction(connection, writes=True):
@@ -250,6 +252,15 @@ class SqliteDatabase:
             ([value if type(value) in PLAIN else encode(value) for value in row] for row in copy.rows),
         )
         return []
+
+
+@lru_cache
+def _is_question(sql: str) -> bool:
+    """Whether a statement writes nothing. One that begins with a common table may do either."""
+    return sql.startswith(("SELECT", "WITH")) and not _WRITES.search(sql)
+
+
+_WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE)\b")
 
 
 def _fetch(connection: Connection, statements: Iterable[tuple[str, Any]]) -> Rows:

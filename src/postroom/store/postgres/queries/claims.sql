@@ -43,7 +43,7 @@ status = 'sending',
     WHERE id = ANY (ARRAY (
         SELECT id FROM urgent UNION ALL SELECT id FROM normal UNION ALL SELECT id FROM bulk
     ))
-    RETURNING *
+    RETURNING {claimed_state}
 
 -- Take the emails of a route whose turn it is.
 -- LEFT JOIN: an email whose content is gone is its claimer's to settle, not nobody's.
@@ -55,8 +55,7 @@ claimed AS (
 )
 SELECT {claimed_columns}, NULL
 FROM claimed e
-LEFT JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
-ORDER BY e.priority, e.due_at, e.id;
+LEFT JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version;
 
 -- The same for another route, by which they leave from now on.
 -- name: claim_onto
@@ -69,8 +68,7 @@ moved AS (
 {rerouted}
 SELECT {claimed_columns}, NULL
 FROM moved e
-LEFT JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
-ORDER BY e.priority, e.due_at, e.id;
+LEFT JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version;
 
 -- Take over emails whose owner let the lease run out, or is known to be dead. They come with a new token; the caller
 -- must settle them.
@@ -89,7 +87,7 @@ claimed AS (
         leased_until = {now} + make_interval(secs => :lease::float8),
         worker = :worker::text
     WHERE id = ANY (ARRAY (SELECT id FROM expired))
-    RETURNING *
+    RETURNING {claimed_state}
 )
 SELECT {claimed_columns}, expired.worker
 FROM claimed e

@@ -90,12 +90,11 @@ claimed AS (
         last_attempt_at = {now},
         last_queued_at = coalesce(last_queued_at, {now})
     WHERE id = ANY (ARRAY (SELECT id FROM named))
-    RETURNING *
+    RETURNING {claimed_state}
 )
 SELECT {claimed_columns}, NULL
 FROM claimed e
-LEFT JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
-ORDER BY e.priority, e.due_at, e.id;
+LEFT JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version;
 
 -- Become the owner of the email that a message names, if it is still queued for that very attempt, and read nothing of
 -- it: a claim with contents is not committed before its rows have been read, and reading them may be what kills.

@@ -38,16 +38,14 @@ WHERE id IN (SELECT id FROM postroom_picked)
 -- name: claim
 {whose_turn};
 {take};
-{picked}
-ORDER BY e.priority, e.due_at, e.id;
+{picked};
 
 -- The same for another route, by which they leave from now on.
 -- name: claim_onto
 {whose_turn};
 {reroute};
 {take};
-{picked}
-ORDER BY e.priority, e.due_at, e.id;
+{picked};
 
 -- Take over emails whose owner let the lease run out, or is known to be dead. They come with a new token; the caller
 -- must settle them.

@@ -97,8 +97,7 @@ SET status = 'sending',
     last_attempt_at = :now,
     last_queued_at = coalesce(last_queued_at, :now)
 WHERE id IN (SELECT id FROM postroom_picked);
-{picked}
-ORDER BY e.priority, e.due_at, e.id;
+{picked};
 
 -- Become the owner of the email that a message names, if it is still queued for that very attempt, and read nothing of
 -- it: reading may be what kills.

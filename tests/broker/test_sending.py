@@ -263,7 +263,7 @@ async def test_while_nothing_may_be_sent_messages_are_let_go_and_nothing_is_lost
         await until(lambda: not sender.engine.routes["default"].minder.may_send())
         await until(lambda: not bureau.outbox.counts()["sending"])
         left = 100 - bureau.outbox.counts()["sent"]
-        await until(lambda: bureau.outbox.counts()["pending"] >= 30)
+        await until(lambda: bureau.outbox.counts()["pending"] > 0)
         counts = bureau.outbox.counts()
         assert counts["pending"] + counts["queued"] == left == 100 - counts["sent"] > 0
         bureau.outbox.database.run(resume("default"))

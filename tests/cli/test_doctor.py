@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from postroom import Outbox
 from postroom.cli.database_checks import file_system_of
-from postroom.testing import ScriptedSmtp
+from postroom.testing import ScriptedHttp, ScriptedSmtp
 from postroom.work import breakers
 from tests.cli.conftest import CommandLine, enqueue, enqueue_dead
 
@@ -40,6 +41,22 @@ def test_all_is_well_with_a_sender_and_a_mail_server(
         "conservation", "due", "dead", "in_doubt", "journals", "smtp",
     ]  # fmt: skip
     assert server.messages == []
+
+
+def test_routes_of_every_channel_are_looked_at(
+    postroom: CommandLine, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ScriptedHttp() as gateway:
+        gateway.script(status=401, body=b'{"code": 20003, "message": "Authenticate"}')
+        text = f"twilio+http://AC1:hunter22@127.0.0.1:{gateway.port}?from=%2B15005550006"
+        monkeypatch.setenv("POSTROOM_ROUTES__SMS__TRANSPORT", text)
+        monkeypatch.setenv("POSTROOM_ROUTES__WEBHOOKS__TRANSPORT", "webhook:")
+        answer = postroom("doctor", "--json")
+    found = {check["name"]: check for check in answer.json["checks"]}
+
+    assert (found["twilio+http sms"]["level"], found["webhook webhooks"]["level"]) == ("fail", "ok")
+    assert "401 20003 Authenticate" in found["twilio+http sms"]["detail"]
+    assert "hunter22" not in json.dumps(answer.json)
 
 
 def test_what_is_missing_or_waits_is_worth_a_look_and_no_failure(postroom: CommandLine, outbox: Outbox) -> None:

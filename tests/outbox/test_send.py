@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from postroom import Email, Outbox, Status
+from postroom.channels.email import EMAIL
 from postroom.outbox.base import NO_WAY_OUT
 from postroom.send.contract import Phase, Reply, Report
 from postroom.settle.outcome import settle
+from postroom.settle.smtp.classify import classify
 from postroom.store import claims
 from postroom.testing import ScriptedSmtp
 from postroom.work.parcel import left_in_doubt, pack, settlement
@@ -93,13 +95,13 @@ def _fail_once(outbox: Outbox, now: datetime) -> None:
     dialect = outbox.database.dialect
     object.__setattr__(dialect, "clock", lambda: now)
     [email] = outbox.database.run(claims.claim(worker="w", lease=timedelta(seconds=30), urgent=1, normal=1, bulk=1))
-    parcel = pack(email)
+    parcel = pack(email, EMAIL)
     report = Report(
         recipients=(Reply(phase=Phase.RCPT, code=250, text="ok"),),
         reply=Reply(phase=Phase.DOT, code=451, enhanced="4.3.0", text="try later"),
         dot_left=True,
     )
-    outcome = settle(parcel.attempted, report, now=now, jitter=0.0)
+    outcome = settle(parcel.attempted, report, classify=classify, now=now, jitter=0.0)
     concluded = settlement(email, outcome, doubt=left_in_doubt(report))
     assert outbox.database.run(claims.settle([concluded])) == {email.id}
 

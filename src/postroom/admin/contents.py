@@ -90,7 +90,7 @@ def letter_view(letter: Letter) -> ContentView:
         "text": bool(letter.text),
         "invite": letter.calendar is not None,
         "attachments": bool(letter.attachments),
-        "headers": True,
+        "headers": bool(letter.senders),  # only emails are sent with headers of their own making
         "source": True,
     }
     files = tuple(

@@ -6,7 +6,7 @@ RCPT and DATA travel together, so their time is that of one round trip.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from postroom.operate.values import AttemptView, ResultView
@@ -23,7 +23,9 @@ _OURS = {
     Phase.DATA: "DATA",
     Phase.BODY: "(the message)",
     Phase.DOT: ".",
+    Phase.ANSWER: "(the end of the request)",
 }
+_OVER_HTTP = {Phase.TLS: "(TLS)", Phase.BODY: "(the request)"}
 _ORDER = tuple(Phase)
 _OPENING = _ORDER[: _ORDER.index(Phase.MAIL)]
 
@@ -41,7 +43,10 @@ class Line:
 
 def conversation(attempt: AttemptView) -> tuple[Line, ...]:
     """The steps that an attempt came by, in their order. Empty when nothing was said."""
-    return tuple(_line(phase, attempt) for phase in _phases(attempt))
+    known = {*attempt.milliseconds, attempt.phase}
+    if _is_request(known):
+        return tuple(_line(phase, attempt, _OVER_HTTP) for phase in _ORDER if phase in known)
+    return tuple(_line(phase, attempt) for phase in _phases(known))
 
 
 def reply_in_words(said: AttemptView | ResultView) -> str:
@@ -51,8 +56,12 @@ def reply_in_words(said: AttemptView | ResultView) -> str:
     return f"{fault}: {words}" if fault and words else words or fault or ""
 
 
-def _phases(attempt: AttemptView) -> Iterator[Phase]:
-    known = {*attempt.milliseconds, attempt.phase}
+def _is_request(known: set[str | None]) -> bool:
+    """No mail server is spoken to without its greeting, and no answer is waited for but that to a request."""
+    return Phase.ANSWER in known or (Phase.CONNECT in known and Phase.GREETING not in known)
+
+
+def _phases(known: set[str | None]) -> Iterator[Phase]:
     places = [place for place, phase in enumerate(_ORDER) if phase in known]
     for phase in _ORDER[: max(places, default=-1) + 1]:
         # A connection that was open already was opened for another email.
@@ -60,9 +69,11 @@ def _phases(attempt: AttemptView) -> Iterator[Phase]:
             yield phase
 
 
-def _line(phase: Phase, attempt: AttemptView) -> Line:
+def _line(phase: Phase, attempt: AttemptView, own: Mapping[Phase, str] = _OURS) -> Line:
     theirs, well = _answer(phase, attempt)
-    return Line(ours=_OURS[phase], theirs=theirs, milliseconds=attempt.milliseconds.get(phase), went_well=well)
+    return Line(
+        ours=own.get(phase, _OURS[phase]), theirs=theirs, milliseconds=attempt.milliseconds.get(phase), went_well=well
+    )
 
 
 def _answer(phase: Phase, attempt: AttemptView) -> tuple[tuple[str, ...], bool]:
@@ -72,7 +83,7 @@ def _answer(phase: Phase, attempt: AttemptView) -> tuple[tuple[str, ...], bool]:
     if phase == attempt.phase:
         return (reply_in_words(attempt),), attempt.code is not None and attempt.code < 400
     accepted = next((each for each in attempt.results if each.fate == "accepted" and each.code), None)
-    if phase is Phase.DOT and accepted is not None:
+    if phase in (Phase.DOT, Phase.ANSWER) and accepted is not None:
         return (reply_in_words(accepted),), True
     return (), True
 

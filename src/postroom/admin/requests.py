@@ -32,6 +32,7 @@ from postroom.admin.described import (
     MailAddress,
     MediaType,
     PolicyName,
+    RouteName,
     SomeAddresses,
     Tag,
     limited,
@@ -218,6 +219,7 @@ class EnqueueRequest(Request):
     attachments: list[AttachmentRequest] = []
     kind: Label = ""
     workspace: Label = ""
+    route: RouteName | None = None
     priority: Annotated[str, Field(json_schema_extra={"enum": ["urgent", "normal", "bulk"]})] = "normal"
     policy: PolicyName | None = None
     not_before: Instant | None = None
@@ -254,6 +256,7 @@ class EnqueueRequest(Request):
             expires_at=self.expires_at,
             kind=self.kind,
             workspace=self.workspace,
+            route=self.route,
             sensitive=self.sensitive,
             on_doubt=self.on_doubt,
         )

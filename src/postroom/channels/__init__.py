@@ -6,6 +6,6 @@ The engine knows none of them by name. It asks `channel_named` for what an email
 from __future__ import annotations
 
 from postroom.channels.contract import Channel
-from postroom.channels.known import channel_named, channel_of, channels, transport_for
+from postroom.channels.known import channel_by, channel_named, channel_of, channels, transport_for
 
-__all__ = ["Channel", "channel_named", "channel_of", "channels", "transport_for"]
+__all__ = ["Channel", "channel_by", "channel_named", "channel_of", "channels", "transport_for"]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from postroom.compose import Address, Frozen, Limits
+from postroom.compose import Address, Frozen, Letter, Limits
 from postroom.send.contract import Payload, Transport
 from postroom.settle.classification import Classify
 from postroom.vocabulary import EmailId
@@ -49,6 +49,16 @@ class Prepare(Protocol):
     ) -> Payload: ...
 
 
+class Correct(Protocol):
+    """A stored message with something different in it: the same id and date, and the checks of a new one.
+
+    `corrections` are by the names that `replay` takes (`to`, `text`, …); what a channel has no place for is refused
+    with `InvalidEmail`.
+    """
+
+    def __call__(self, letter: Letter, corrections: Mapping[str, Any], /, *, id: EmailId, limits: Limits) -> Frozen: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Channel:
     """A way to reach somebody."""
@@ -64,3 +74,7 @@ class Channel:
     """How a way out is made of its URL, by the URL's scheme. The mapping is the channel's own table of settings."""
     route: str
     """The route of messages that neither ask for one nor meet a rule."""
+    always: str | None = None
+    """The URL of a way out that needs no settings: workers open it for `route` where the settings do not."""
+    correct: Correct | None = None
+    """Where a message can be corrected before it is replayed; None where it goes again as it was, or not at all."""

@@ -44,6 +44,11 @@ def prepare(
     )
 
 
+def correct(letter: Letter, corrections: Mapping[str, Any], /, *, id: EmailId, limits: Limits) -> Frozen:
+    """Other recipients, another subject, other bodies; an invite is readdressed."""
+    return letter.corrected(**corrections).freeze_within(limits)
+
+
 def over_smtp(url: str, given: Mapping[str, Any]) -> SmtpTransport:
     """A mail server by its URL, which says everything."""
     return SmtpTransport(url)
@@ -57,4 +62,5 @@ EMAIL = Channel(
     classify=classify,
     transports={"smtp": over_smtp, "smtps": over_smtp},
     route="default",
+    correct=correct,
 )

@@ -44,11 +44,26 @@ def channel_of(payload: type) -> Channel | None:
     return next((each for each in channels().values() if issubclass(payload, each.payload)), None)
 
 
-def transport_for(url: str, given: Mapping[str, Any] | None = None) -> tuple[Channel, Transport]:
-    """The way out that a URL names, and the channel it is for. `given`: see `Channel.transports`."""
-    scheme = url.partition(":")[0].lower()
-    channel = EMAIL if scheme in EMAIL.transports else _with_scheme(scheme)
-    return channel, channel.transports[scheme](url, given or {})
+def channel_by(url: str) -> Channel:
+    """The channel that a transport's URL is for."""
+    scheme = _scheme(url)
+    return EMAIL if scheme in EMAIL.transports else _with_scheme(scheme)
+
+
+def transport_for(
+    url: str, given: Mapping[str, Any] | None = None, *, tables: Mapping[str, Mapping[str, Any]] | None = None
+) -> tuple[Channel, Transport]:
+    """The way out that a URL names, and the channel it is for. `given`: see `Channel.transports`.
+
+    `tables` are those of the settings for channels, by name; a transport is told its own.
+    """
+    channel = channel_by(url)
+    beside = {**(tables or {}).get(channel.name, {}), **(given or {})}
+    return channel, channel.transports[_scheme(url)](url, beside)
+
+
+def _scheme(url: str) -> str:
+    return url.partition(":")[0].lower()
 
 
 def _with_scheme(scheme: str) -> Channel:

@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from postroom.channels.contract import Channel
-from postroom.compose import Address, Frozen, Limits, Sms
+from postroom.channels.correcting import only_recipient, refuse_others
+from postroom.compose import Address, Frozen, Letter, Limits, Sms
 from postroom.compose.frozen import recipients_in
 from postroom.errors import ConfigurationError
 from postroom.send.contract import Transport
@@ -49,6 +50,13 @@ def over_twilio(url: str, given: Mapping[str, Any]) -> Transport:
     return TwilioTransport(Account.parse(url, given))
 
 
+def correct(letter: Letter, corrections: Mapping[str, Any], /, *, id: EmailId, limits: Limits) -> Frozen:
+    """Another number, or another text."""
+    refuse_others("sms", corrections, "to", "text")
+    to = only_recipient(corrections.get("to", letter.recipients))
+    return Sms(to=to, text=corrections.get("text", letter.text)).freeze(id=id, date=letter.date, limits=limits)
+
+
 SMS = Channel(
     name="sms",
     payload=Sms,
@@ -57,4 +65,5 @@ SMS = Channel(
     classify=classify,
     transports={"twilio": over_twilio, "twilio+http": over_twilio},
     route="sms",
+    correct=correct,
 )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from postroom.channels.contract import Channel
-from postroom.compose import Address, Frozen, Limits, Webhook
+from postroom.channels.correcting import only_recipient, refuse_others
+from postroom.compose import Address, Frozen, Letter, Limits, Webhook
 from postroom.compose.frozen import decode
 from postroom.errors import ConfigurationError
 from postroom.send.contract import Transport
@@ -72,13 +74,25 @@ def _transport(url: str, given: Mapping[str, Any]) -> WebhookTransport:
     refuse_unknown(options, _KIND, ("ca",))
     return WebhookTransport(
         secrets=given.get("secrets", ()),
-        secrets_by_url=given.get("secrets_by_url", {}),
+        secrets_for=given.get("secrets_for", {}),
         allow=given.get("allow", ()),
         connections=connections,
         rate=rate,
         limits=limits,
         ca=ca,
     )
+
+
+def correct(letter: Letter, corrections: Mapping[str, Any], /, *, id: EmailId, limits: Limits) -> Frozen:
+    """Another URL for the same event."""
+    refuse_others("webhook", corrections, "to")
+    webhook = Webhook(
+        url=only_recipient(corrections["to"]),
+        event=letter.subject,
+        data=json.loads(letter.text or "{}")["data"],
+        headers=letter.headers,
+    )
+    return webhook.freeze(id=id, date=letter.date, limits=limits)
 
 
 WEBHOOK = Channel(
@@ -89,4 +103,6 @@ WEBHOOK = Channel(
     classify=classify,
     transports={"webhook": over_http},
     route="webhooks",
+    always="webhook:",
+    correct=correct,
 )

@@ -133,6 +133,8 @@ class Claimer:
         self._woken = bench.wake_up.bell(way.route.name)
         self._covers = [each for each in bench.ways.values() if each.route.fallback == way.route.name]
         """Routes whose emails leave here while they are in trouble."""
+        self._looks_first = len(bench.ways) > 1 and not bench.wake_up.tells_route
+        """Woken for every other route's emails too, it looks whether there is any before it claims."""
         self._allowance = Allowance(bench.database, way.route)
         self._turn = 0
         self._least = min(bench.most, 2 * way.route.transport.connections)
@@ -189,6 +191,8 @@ class Claimer:
         self._buffer.low.clear()
         if not self._way.gate.may_send() or not self._bench.ready() or not (self.own or self._in_trouble()):
             return 0
+        if self._looks_first and not await self._sees_any():
+            return 0
         wanted = self._wanted()
         seats = sum(wanted.values())
         granted = await self._allowance.grant(seats)
@@ -200,6 +204,12 @@ class Claimer:
         claimed = await self._take_from_all(wanted)
         await self._allowance.give_back(granted - claimed)
         return claimed
+
+    async def _sees_any(self) -> bool:
+        """A look costs little, and a claim takes turns with everybody who writes."""
+        own = [self._way.route.name] if self.own else []
+        plan = questions.something_due(own, covered=[way.route.name for way in self._in_trouble()])
+        return await self._database.run(plan, writes=False, atomic=False)
 
     def _wanted(self) -> Shares:
         room = self._target - len(self._buffer)

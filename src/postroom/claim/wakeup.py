@@ -27,6 +27,9 @@ FIRST_LOOK, LAST_LOOK = 0.002, 0.020
 class WakeUp:
     """Rings bells whenever there may be new work. May be spurious, may be late; polling covers the rest."""
 
+    tells_route = False
+    """Whether a bell for a route rings for that route only."""
+
     def __init__(self) -> None:
         self._bells: dict[str, list[asyncio.Event]] = {}
 
@@ -65,6 +68,8 @@ class Deaf(WakeUp):
 
 class Listen(WakeUp):
     """LISTEN on a connection of its own."""
+
+    tells_route = True
 
     def __init__(self, database: AsyncPostgresDatabase) -> None:
         super().__init__()

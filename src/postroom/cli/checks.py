@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from postroom.cli.moments import relative
 from postroom.config import RouteSettings, Settings
@@ -55,33 +56,35 @@ def check_sender(settings: Settings) -> Finding:
 
 
 def check_smtp(settings: Settings) -> Iterator[Finding]:
-    """Whether the mail servers of all routes are well and let us in. Nothing is sent."""
-    routes = [route for route in settings.all_routes().values() if route.transport.startswith(_SMTP)]
-    if not settings.all_routes():
+    """Whether the other ends of all routes are well and let us in. Nothing is sent."""
+    routes = list(settings.all_routes().values())
+    if not routes:
         yield Finding(
             name="smtp",
             level=Level.WARN,
             detail="no mail server is configured; emails wait",
             remedy="set POSTROOM_SMTP, such as smtp://user:password@host:587?starttls=required",
         )
-    yield from asyncio.run(_probe_all(routes))
+    if routes:
+        yield from asyncio.run(_probe_all(routes, settings.channel_tables()))
 
 
-async def _probe_all(routes: Sequence[RouteSettings]) -> list[Finding]:
+async def _probe_all(routes: Sequence[RouteSettings], tables: Mapping[str, Mapping[str, Any]]) -> list[Finding]:
     """All at the same time: one that does not answer keeps nobody waiting for the others."""
-    return await asyncio.gather(*(_probe(route) for route in routes))
+    return await asyncio.gather(*(_probe(route, tables) for route in routes))
 
 
-async def _probe(route: RouteSettings) -> Finding:
-    # Imported here, for no other command speaks SMTP.
-    from postroom.send.smtp import SmtpTransport
+async def _probe(route: RouteSettings, tables: Mapping[str, Mapping[str, Any]]) -> Finding:
+    # Imported here, for few commands need a way out.
+    from postroom.channels import transport_for
 
     default = route.name == DEFAULT_ROUTE
-    name = "smtp" if default else f"smtp {route.name}"
+    scheme = "smtp" if route.transport.startswith(_SMTP) else route.transport.partition(":")[0][:20]
+    name = scheme if default else f"{scheme} {route.name}"
     setting = "POSTROOM_SMTP" if default else f"routes.{route.name}.transport"
     remedy = f"check that the server runs and that {setting} is right; `postroom worker` goes on trying"
     try:
-        transport = SmtpTransport(route.url)
+        _, transport = transport_for(route.url, tables=tables)
     except ConfigurationError as error:
         return Finding(name=name, level=Level.FAIL, detail=str(error), remedy=f"correct {setting}")
     try:
@@ -93,7 +96,8 @@ async def _probe(route: RouteSettings) -> Finding:
     wrong = report.fault or (report.reply if report.reply is not None and report.reply.code >= 400 else None)
     if wrong is not None:
         return Finding(name=name, level=Level.FAIL, detail=f"{transport.name}: {wrong}", remedy=remedy)
-    return Finding(name=name, level=Level.OK, detail=f"{transport.name} answers and lets us in")
+    answers = "answers and lets us in" if report.reply is not None else "can be sent"
+    return Finding(name=name, level=Level.OK, detail=f"{transport.name} {answers}")
 
 
 def check_house(house: House) -> Iterator[Finding]:

@@ -66,7 +66,7 @@ def sender(
     """Send what messages from RabbitMQ name until stopped. SIGTERM lets what is under way finish."""
     settings = _settings(target, broker)
     settings = with_smtp(settings, smtp)
-    routes_of(settings)
+    routes_of(settings, always=True)
     from postroom.broker import services
 
     services.broker_of(settings)
@@ -81,7 +81,7 @@ def sender(
             lambda database: services.sender(
                 settings,
                 database,
-                routes_of(settings),
+                routes_of(settings, always=True),
                 working,
                 meter=meter.worker,
                 dispatch_meter=meter.dispatch,

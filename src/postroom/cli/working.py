@@ -18,9 +18,10 @@ from postroom.claim.meter import UNMETERED, Meter
 from postroom.cli.screen import standard_error
 from postroom.cli.secrets import keep_secret
 from postroom.cli.target import LogLevel, Target, reach
-from postroom.config import Settings
+from postroom.config import RouteTable, Settings
 from postroom.events import listeners_of
 from postroom.store.open import AsyncDatabase, open_async_database, open_database
+from postroom.vocabulary import DEFAULT_ROUTE
 from postroom.work.routes import routes_of
 from postroom.work.supervise import supervise
 from postroom.work.thread import worker_settings
@@ -42,6 +43,12 @@ MetricsHost = Annotated[
 ]
 
 
+Routes = Annotated[
+    list[str] | None,
+    typer.Option("--route", help="Serve this route, and no other that is not named too.", metavar="NAME"),
+]
+
+
 class Service(Protocol):
     """What runs until it is told to stop."""
 
@@ -53,6 +60,7 @@ class Service(Protocol):
 def worker(
     target: Target,
     smtp: Smtp = None,
+    route: Routes = None,
     until_idle: Annotated[bool, typer.Option("--until-idle", help="Stop when nothing is due.")] = False,
     processes: Processes = 1,
     grace: Grace = "30s",
@@ -65,8 +73,8 @@ def worker(
     if not settings.worker_enabled:
         standard_error().print("EMAIL_WORKER_ENABLED is false: this process sends nothing.")
         return
-    settings = with_smtp(settings, smtp)
-    routes_of(settings)
+    settings, only = with_smtp(settings, smtp), route or ()
+    routes_of(settings, only=only, always=True)
     check_database(settings)
     if processes > 1:
         raise typer.Exit(supervise(processes, metrics_port=metrics_port))
@@ -75,7 +83,7 @@ def worker(
         meter = measured(stack, metrics_host, metrics_port)
         run_service(
             settings,
-            lambda database: Worker(database, routes_of(settings), working, meter=meter.worker),
+            lambda database: Worker(database, routes_of(settings, only=only, always=True), working, meter=meter.worker),
         )
 
 
@@ -84,7 +92,8 @@ def with_smtp(settings: Settings, url: str | None) -> Settings:
     if url is None:
         return settings
     keep_secret(url)
-    return settings.model_copy(update={"smtp": SecretStr(url)})
+    table = settings.routes.get(DEFAULT_ROUTE, RouteTable()).model_copy(update={"transport": SecretStr(url)})
+    return settings.model_copy(update={"smtp": None, "routes": {**settings.routes, DEFAULT_ROUTE: table}})
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,7 +132,12 @@ class Letter:
         return not all(each.address.isascii() for group in groups for each in group)
 
     def as_bytes(self) -> bytes:
-        """The message for the wire: CRLF lines, dots not stuffed, the same octets every time."""
+        """The message for the wire: CRLF lines, dots not stuffed, the same octets every time.
+
+        What is no email, and so has no sender, travels as its text.
+        """
+        if not self.senders:
+            return (self.text or "").encode()
         return write_message(self)
 
     def corrected(

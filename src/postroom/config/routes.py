@@ -16,7 +16,7 @@ from postroom.vocabulary import DEFAULT_ROUTE
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,49}", re.ASCII)
 _RATE = re.compile(r"[1-9]\d*/[smhd]", re.ASCII)
-_URL = re.compile(r"[a-z][a-z0-9+.-]*:(//.+)?", re.ASCII | re.DOTALL)  # `webhook:` has nothing behind it
+_URL = re.compile(r"[a-z][a-z0-9+.-]*:(?://.+|\?.*|)", re.ASCII | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -119,7 +119,7 @@ def _view(name: str, known: KnownRoute | None, declared: DeclaredRoute, waiting:
     breaker = Breaker() if known is None else known.breaker
     return RouteView(
         name=name,
-        server=getattr(known, "server", "") or declared.server,
+        server=(known.server if known else "") or declared.server,
         used=known is not None,
         waiting=None if waiting is None else waiting.get(name, 0),
         state=breaker.state,

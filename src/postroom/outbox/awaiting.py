@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
-from postroom.compose import Email, Letter
+from postroom.compose import Letter
 from postroom.compose.address import AddressesLike
 from postroom.config import Settings
 from postroom.duration import Duration
@@ -25,7 +25,7 @@ from postroom.outbox.base import (
     make_filter,
 )
 from postroom.outbox.outcome import SendOutcome, kept, take_in
-from postroom.outbox.submission import Submission, Wishes
+from postroom.outbox.submission import Sendable, Submission, Wishes
 from postroom.store import acts, questions
 from postroom.store.archive import JsonLines
 from postroom.store.connections import recognise
@@ -88,7 +88,7 @@ class AsyncOutbox(OutboxBase):
             yield connection
 
     async def enqueue(
-        self, email: Email, *, key: str | None = None, connection: Any = None, **wishes: Unpack[Wishes]
+        self, email: Sendable, *, key: str | None = None, connection: Any = None, **wishes: Unpack[Wishes]
     ) -> Receipt:
         """Put an email into the outbox; with `connection`, as part of its transaction."""
         return await self.submit(Submission(email, key, wishes), connection=connection)
@@ -99,7 +99,11 @@ class AsyncOutbox(OutboxBase):
         return (await self._carry(enqueue([order]), connection))[0]
 
     async def enqueue_many(
-        self, emails: Iterable[Email | tuple[Email, str | None]], *, connection: Any = None, **wishes: Unpack[Wishes]
+        self,
+        emails: Iterable[Sendable | tuple[Sendable, str | None]],
+        *,
+        connection: Any = None,
+        **wishes: Unpack[Wishes],
     ) -> int:
         """Put many emails in, in one transaction and with constant memory; how many were new."""
         submissions = (Submission(email, key, wishes) for email, key in map(keyed, emails))
@@ -108,7 +112,7 @@ class AsyncOutbox(OutboxBase):
         return await self._carry(enqueue_each(orders, copies=copies), connection)
 
     async def send(
-        self, email: Email, *, key: str | None = None, durable: bool = True, **wishes: Unpack[Wishes]
+        self, email: Sendable, *, key: str | None = None, durable: bool = True, **wishes: Unpack[Wishes]
     ) -> SendOutcome:
         """Send now if it can be done now; what cannot is kept in the outbox for a worker. Never raises over email."""
         order = self._inline_order(email, key, wishes)
@@ -116,7 +120,7 @@ class AsyncOutbox(OutboxBase):
             return kept(await self._do(take_in(order)), NO_WAY_OUT)
         return await _outlasting(self._inline.send(order, durable=durable))
 
-    async def send_soon(self, email: Email, *, key: str | None = None, **wishes: Unpack[Wishes]) -> SendOutcome:
+    async def send_soon(self, email: Sendable, *, key: str | None = None, **wishes: Unpack[Wishes]) -> SendOutcome:
         """Store an email and send it in the background: returns as soon as it is stored."""
         order = self._inline_order(email, key, wishes)
         if self._inline is None:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
 from postroom import config
+from postroom.channels import channel_by
 from postroom.claim.route import Route
-from postroom.compose import Address, Email, Limits, parse_address
+from postroom.compose import Address, Limits, parse_address
 from postroom.config import RouteSettings, Settings
 from postroom.config.routes import as_tables
 from postroom.duration import Duration, parse_duration
 from postroom.errors import ConfigurationError
 from postroom.events import Listener, listeners_of
 from postroom.outbox.inline import InlineSettings
-from postroom.outbox.submission import NOBODY, HouseRules, Submission, Wishes
+from postroom.outbox.submission import NOBODY, HouseRules, Sendable, Submission, Wishes
 from postroom.outbox.thread import InlineThread
 from postroom.send.contract import Transport
 from postroom.settle.policy import RetryPolicy
@@ -124,11 +126,16 @@ class OutboxBase:
             )
         )
 
-    def routes(self) -> list[Route]:
-        """The ways out of this outbox, to be used in one process and one event loop."""
-        return [Route.over(self._transport)] if self._transport is not None else routes_of(self.settings)
+    def routes(self, *, always: bool = False) -> list[Route]:
+        """The ways out of this outbox, to be used in one process and one event loop.
 
-    def _inline_order(self, email: Email, key: str | None, wishes: Wishes) -> Order:
+        With `always`, as workers have it, also those that need no settings. Where a `transport` was given, it is alone.
+        """
+        if self._transport is not None:
+            return [Route.over(self._transport)]
+        return routes_of(self.settings, always=always)
+
+    def _inline_order(self, email: Sendable, key: str | None, wishes: Wishes) -> Order:
         wishes.setdefault("policy", INLINE_POLICY)
         return self.rules.order(Submission(email, key, wishes), now=self._now())
 
@@ -185,7 +192,7 @@ def cursor(before: str | None) -> EmailId | None:
     return EmailId(before) if before else None
 
 
-def keyed(item: Email | tuple[Email, str | None]) -> tuple[Email, str | None]:
+def keyed(item: Sendable | tuple[Sendable, str | None]) -> tuple[Sendable, str | None]:
     return item if isinstance(item, tuple) else (item, None)
 
 
@@ -202,9 +209,19 @@ def house_rules(settings: Settings) -> HouseRules:
         limits=_limits(settings),
         routes=frozenset(settings.known_routes()),
         routing=settings.routing,
+        carried=_carried(settings),
     )
     rules.policy_for(None)
     return rules
+
+
+def _carried(settings: Settings) -> dict[str, str]:
+    """Which channel leaves by which route, where that is known here."""
+    found = {}
+    for name, route in settings.all_routes().items():
+        with suppress(ConfigurationError):  # whoever is to send by it will tell
+            found[name] = channel_by(route.transport).name
+    return found
 
 
 def _limit_settings(limits: Limits | None) -> dict[str, int]:

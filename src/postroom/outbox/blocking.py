@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
-from postroom.compose import Email, Letter
+from postroom.compose import Letter
 from postroom.compose.address import AddressesLike
 from postroom.config import Settings
 from postroom.duration import Duration
@@ -23,7 +23,7 @@ from postroom.outbox.base import (
     make_filter,
 )
 from postroom.outbox.outcome import SendOutcome, kept, take_in
-from postroom.outbox.submission import Submission, Wishes
+from postroom.outbox.submission import Sendable, Submission, Wishes
 from postroom.store import acts, questions
 from postroom.store.archive import JsonLines
 from postroom.store.connections import recognise
@@ -78,7 +78,7 @@ class Outbox(OutboxBase):
             yield connection
 
     def enqueue(
-        self, email: Email, *, key: str | None = None, connection: Any = None, **wishes: Unpack[Wishes]
+        self, email: Sendable, *, key: str | None = None, connection: Any = None, **wishes: Unpack[Wishes]
     ) -> Receipt:
         """Put an email into the outbox.
 
@@ -93,7 +93,11 @@ class Outbox(OutboxBase):
         return self._carry(enqueue([order]), connection)[0]
 
     def enqueue_many(
-        self, emails: Iterable[Email | tuple[Email, str | None]], *, connection: Any = None, **wishes: Unpack[Wishes]
+        self,
+        emails: Iterable[Sendable | tuple[Sendable, str | None]],
+        *,
+        connection: Any = None,
+        **wishes: Unpack[Wishes],
     ) -> int:
         """Put many emails in, in one transaction and with constant memory; how many were new.
 
@@ -105,7 +109,7 @@ class Outbox(OutboxBase):
         return self._carry(enqueue_each(orders, copies=copies), connection)
 
     def send(
-        self, email: Email, *, key: str | None = None, durable: bool = True, **wishes: Unpack[Wishes]
+        self, email: Sendable, *, key: str | None = None, durable: bool = True, **wishes: Unpack[Wishes]
     ) -> SendOutcome:
         """Send now if it can be done now; what cannot is kept in the outbox for a worker. Never raises over email.
 
@@ -118,7 +122,7 @@ class Outbox(OutboxBase):
         self.database.check_free()
         return self._inline.send(order, durable=durable).result()
 
-    def send_soon(self, email: Email, *, key: str | None = None, **wishes: Unpack[Wishes]) -> SendOutcome:
+    def send_soon(self, email: Sendable, *, key: str | None = None, **wishes: Unpack[Wishes]) -> SendOutcome:
         """Store an email and send it in the background: returns as soon as it is stored.
 
         When there is much to do in the background already, a worker will send it. Nothing is lost when the process

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple, TypedDict, Unpack
+from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, Unpack
 
-from postroom.compose import DEFAULT_LIMITS, Address, Email, Letter, Limits, check_key
+from postroom.channels import Channel, channel_of, channels
+from postroom.channels.email import EMAIL
+from postroom.compose import DEFAULT_LIMITS, Address, Email, Frozen, Letter, Limits, Sms, Webhook, check_key
 from postroom.config import RoutingRule
 from postroom.config.spelling import suggestion
 from postroom.errors import ConfigurationError, InvalidEmail
@@ -15,7 +17,7 @@ from postroom.outbox.routing import choose
 from postroom.settle.policy import PRESETS, RetryPolicy
 from postroom.store.ids import new_id
 from postroom.store.order import Order
-from postroom.vocabulary import DEFAULT_ROUTE, OnDoubt, Priority
+from postroom.vocabulary import DEFAULT_ROUTE, EmailId, OnDoubt, Priority
 
 NOBODY = Address("", "postroom@localhost")
 """The sender of last resort, so that a first try works; `postroom doctor` asks for a real one."""
@@ -41,6 +43,9 @@ class Wishes(TypedDict, total=False):
     on_doubt: OnDoubtWord | OnDoubt
 
 
+Sendable: TypeAlias = Email | Webhook | Sms | Any
+"""What can be enqueued: an `Email`, or whatever else a channel carries that is installed here."""
+
 _KNOWN = frozenset(Wishes.__annotations__)
 _NONE = Wishes()
 
@@ -51,12 +56,12 @@ class Submission(NamedTuple):
     A tuple, because one is made for every email that comes in.
     """
 
-    email: Email
+    email: Sendable
     key: str | None = None
     wishes: Wishes = _NONE
 
     @classmethod
-    def of(cls, email: Email, *, key: str | None = None, **wishes: Unpack[Wishes]) -> Submission:
+    def of(cls, email: Sendable, *, key: str | None = None, **wishes: Unpack[Wishes]) -> Submission:
         """The same from keywords."""
         return cls(email, key, wishes)
 
@@ -72,26 +77,29 @@ class HouseRules:
     routes: frozenset[str] = frozenset({DEFAULT_ROUTE})
     """The names of routes that may be asked for."""
     routing: tuple[RoutingRule, ...] = ()
+    carried: Mapping[str, str] = field(default_factory=dict)
+    """What is known to leave by which route: names of channels by names of routes."""
 
     def order(self, submission: Submission, *, now: datetime | None = None) -> Order:
         """Decide and check everything; what cannot be accepted is refused here, before anything is written."""
         email, key, wishes = submission
-        if not isinstance(email, Email):
-            raise InvalidEmail(
-                "email", f"expected an Email, got {type(email).__name__}", "wrap it in postroom.Email(…)"
-            )
         if not _KNOWN.issuperset(wishes):
             raise TypeError(f"{', '.join(sorted(set(wishes) - _KNOWN))} cannot be asked for an email")
         now = now or datetime.now(UTC)
         chosen, id = self.policy_for(wishes.get("policy")), new_id()
-        letter = Letter.compose(email, id=id, date=now, default_sender=self.default_sender)
+        if isinstance(email, Email):  # most are, and go the short way
+            letter = Letter.compose(email, id=id, date=now, default_sender=self.default_sender)
+            frozen = letter.freeze_within(self.limits)
+            asked = self._asked(wishes, letter, now=now) if wishes or self.routing else {}
+        else:
+            frozen, asked = self._of_a_channel(email, wishes, id=id, now=now)
         return Order(
             id=id,
-            letter=letter.freeze_within(self.limits),
+            letter=frozen,
             policy=chosen.name if PRESETS.get(chosen.name) is chosen else chosen.to_text(),
             max_attempts=chosen.max_attempts,
             key=None if key is None else check_key(key, longest=self.limits.key),
-            **(self._asked(wishes, letter, now=now) if wishes or self.routing else {}),
+            **asked,
         )
 
     def policy_for(self, policy: str | RetryPolicy | None) -> RetryPolicy:
@@ -105,31 +113,58 @@ class HouseRules:
             raise ConfigurationError(f"no retry policy is named {name!r}; the known ones are {names}")
         return found
 
+    def _of_a_channel(
+        self, payload: Any, wishes: Wishes, *, id: EmailId, now: datetime
+    ) -> tuple[Frozen, dict[str, Any]]:
+        """The same for what is no email: frozen by the channel that carries it, on a route that does."""
+        kind: type = type(payload)
+        channel = channel_of(kind)
+        if channel is None:
+            known = ", ".join(sorted(each.payload.__name__ for each in channels().values()))
+            raise InvalidEmail("email", f"no channel carries a {kind.__name__}", f"give one of {known}")
+        frozen = channel.freeze(payload, id=id, date=now, default_sender=self.default_sender, limits=self.limits)
+        asked = _read(wishes, now=now) if wishes else {}
+        asked["channel"] = channel.name
+        asked["route"] = self._route(wishes.get("route"), None, asked, channel)
+        return frozen, asked
+
     def _asked(self, wishes: Wishes, letter: Letter, *, now: datetime) -> dict[str, Any]:
         """What an order says beside the letter, its policy and its key."""
         asked = _read(wishes, now=now) if wishes else {}
         if self.routing or "route" in wishes:
-            asked["route"] = self._route(wishes.get("route"), letter, asked)
+            asked["route"] = self._route(wishes.get("route"), letter, asked, EMAIL)
         return asked
 
-    def _route(self, route: str | None, letter: Letter, asked: Mapping[str, Any]) -> str:
-        """The route that is asked for, else that of the first rule that holds, else the default."""
+    def _route(self, route: str | None, letter: Letter | None, asked: Mapping[str, Any], channel: Channel) -> str:
+        """The route that is asked for, else that of the first rule that holds, else the channel's own.
+
+        Rules that lead to a route of another channel are passed over.
+        """
         if route is not None:
-            return self._known(route)
+            return self._known(route, channel)
         chosen = choose(
-            self.routing,
+            [rule for rule in self.routing if self.carried.get(rule.route, channel.name) == channel.name],
             kind=asked.get("kind", ""),
             workspace=asked.get("workspace", ""),
-            sender_domain=letter.senders[0].domain,
-            recipient_domains={address.rpartition("@")[2] for address in letter.recipients},
+            sender_domain=letter.senders[0].domain if letter else "",
+            recipient_domains={address.rpartition("@")[2] for address in letter.recipients} if letter else (),
             priority=asked.get("priority", Priority.NORMAL),
         )
-        return chosen or DEFAULT_ROUTE
+        return chosen or self._known(channel.route, channel)
 
-    def _known(self, route: str) -> str:
-        if route not in self.routes:
-            raise InvalidEmail("route", f"no route is called {route!r}", suggestion(str(route), sorted(self.routes)))
+    def _known(self, route: str, channel: Channel) -> str:
+        if route not in self.routes and not (channel.always and route == channel.route):
+            raise InvalidEmail("route", f"no route is called {route!r}", self._remedy(route, channel))
+        carries = self.carried.get(route, channel.name)
+        if carries != channel.name:
+            raise InvalidEmail("route", f"{route!r} carries {carries}, not {channel.name}", "name another route")
         return route
+
+    def _remedy(self, route: str, channel: Channel) -> str:
+        if route == channel.route:
+            ways = " or ".join(f"{scheme}:" for scheme in channel.transports)
+            return f"add [routes.{route}] to the settings, with a transport that begins with {ways}"
+        return suggestion(str(route), sorted(self.routes))
 
 
 def _read(wishes: Wishes, *, now: datetime) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from postroom.channels import channel_named
+from postroom.channels.correcting import corrected
 from postroom.compose import Frozen, Limits
 from postroom.errors import EmailNotFound, NotApplicable, UnreadableEmail
 from postroom.store.contents import read_letter
@@ -42,6 +44,7 @@ class _Locked:
     outcomes: str | None
     version: int
     route: str
+    channel: str
 
 
 def retry(ids: Sequence[EmailId], *, actor: str | None, strict: bool = True) -> Plan[list[EmailId]]:
@@ -93,10 +96,10 @@ def _replay(email: _Locked, corrections: dict[str, Any], actor: str | None, limi
     version = email.version
     if corrections:
         letter = yield from read_letter(email.id, email.version)
-        corrected = letter.corrected(**corrections)
+        frozen = corrected(channel_named(email.channel), letter, corrections, id=email.id, limits=limits)
         version = email.version + 1
-        yield from _add_version(email.id, version, corrected.freeze_within(limits))
-        outcomes = _read(email, lambda: carry_over(email.outcomes, letter.recipients, corrected.recipients))
+        yield from _add_version(email.id, version, frozen)
+        outcomes = _read(email, lambda: carry_over(email.outcomes, letter.recipients, frozen.recipients))
     else:
         outcomes = _read(email, lambda: reopen(email.outcomes))
     if email.status is Status.CANCELLED:
@@ -220,9 +223,15 @@ def _lock(act: str, ids: Sequence[EmailId], *, strict: bool) -> Plan[list[_Locke
     rows = yield ask("lock", ids=list(ids))
     found = [
         _Locked(
-            id=EmailId(id), status=STATUSES[status], attempts=attempts, outcomes=outcomes, version=version, route=route
+            id=EmailId(id),
+            status=STATUSES[status],
+            attempts=attempts,
+            outcomes=outcomes,
+            version=version,
+            route=route,
+            channel=channel,
         )
-        for id, status, attempts, _max, outcomes, version, _doubts, _due, route in rows
+        for id, status, attempts, _max, outcomes, version, _doubts, _due, route, channel in rows
     ]
     if strict:
         _insist(act, ids, found, allowed)

@@ -22,6 +22,9 @@ _COMMENT = re.compile(r"^\s*--.*\n", re.MULTILINE)
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]+)")
 _END = re.compile(r";\s*(?:\n|$)")
 
+SHARED = "shared.sql"
+"""The file of what the others have in common."""
+
 
 class ParameterStyle(StrEnum):
     """How a driver wants parameters written."""
@@ -100,14 +103,13 @@ def spell(sql: str, style: ParameterStyle) -> Spelled:
 @lru_cache
 def _load(package: str, given: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
     folder = resources.files(package).joinpath("queries")
-    shared, _ = _read(folder.joinpath("shared.sql").read_text("utf-8"), dict(given))
-    queries: dict[str, str] = {}
-    for file in sorted(folder.iterdir(), key=lambda each: each.name):
-        if file.name.endswith(".sql"):
-            _, found = _read(file.read_text("utf-8"), shared)
-            if twice := queries.keys() & found.keys():
-                raise ValueError(f"{file.name} names {', '.join(sorted(twice))} again")
-            queries |= found
+    files = {each.name: each.read_text("utf-8") for each in folder.iterdir() if each.name.endswith(".sql")}
+    shared, queries = _read(files.pop(SHARED, ""), dict(given))
+    for name, source in sorted(files.items()):
+        _, found = _read(source, shared)
+        if twice := queries.keys() & found.keys():
+            raise ValueError(f"{name} names {', '.join(sorted(twice))} again")
+        queries |= found
     return queries
 
 

@@ -17,6 +17,10 @@ HttpMoment = Literal["connect", "body", "answer"]
 """`connect` is before anything is read, `body` before the body is, `answer` after the request has arrived whole."""
 
 
+_TURNS = 10
+"""Of the event loop, until a connection that the kernel has accepted is known to us; asyncio takes about four."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceivedRequest:
     """A request that arrived whole."""
@@ -121,13 +125,16 @@ class ScriptedHttp:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._background.call(self._shut)
+        self._background.run(self._shut())
         self._background.stop()
 
-    def _shut(self) -> None:
+    async def _shut(self) -> None:
+        """Whoever has just come in is let in first: a connection that nobody has seen, nobody would close."""
         self._server.close()
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
         for channel in self._open_channels:
-            channel.abort()  # also those whose conversation has not begun: a task cancelled before that says nothing
+            channel.abort()
 
     async def _open(self) -> asyncio.Server:
         loop = asyncio.get_running_loop()

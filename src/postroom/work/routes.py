@@ -3,29 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import Any
 
-from postroom.channels import transport_for
+from postroom.channels import channels, transport_for
 from postroom.claim.route import Route
 from postroom.config import RouteSettings, Settings
 from postroom.errors import ConfigurationError
 
 
-def routes_of(settings: Settings, *, only: Collection[str] = ()) -> list[Route]:
+def routes_of(settings: Settings, *, only: Collection[str] = (), always: bool = False) -> list[Route]:
     """Every route of the settings, or those that are named; an error that says what to do where there is none.
 
+    With `always`, as workers have it, also those that need no settings: webhooks leave wherever a worker is.
     To be called in the process that is to use them.
     """
     known = settings.all_routes()
     if not known:
         raise ConfigurationError("no way out is known; set POSTROOM_SMTP or give --smtp smtp://host:port")
+    if always:
+        known = {**_unasked(), **known}
     if unknown := [name for name in only if name not in known]:
         names = ", ".join(known)
         raise ConfigurationError(f"no route that can be used here is called {unknown[0]!r}; those that can: {names}")
-    beside = settings.beside_transports()
-    return [_route(route, beside) for name, route in known.items() if not only or name in only]
+    tables = settings.channel_tables()
+    return [_route(route, tables) for name, route in known.items() if not only or name in only]
 
 
-def _route(route: RouteSettings, beside: Mapping[str, Any]) -> Route:
-    channel, transport = transport_for(route.url, beside)
+def _unasked() -> dict[str, RouteSettings]:
+    """The routes of channels that need no settings, as far as what they are made with is installed."""
+    found: dict[str, RouteSettings] = {}
+    for channel in channels().values():
+        if channel.always is not None:
+            with suppress(ConfigurationError):
+                transport_for(channel.always)
+                found[channel.route] = RouteSettings(name=channel.route, transport=channel.always)
+    return found
+
+
+def _route(route: RouteSettings, tables: Mapping[str, Mapping[str, Any]]) -> Route:
+    channel, transport = transport_for(route.url, tables=tables)
     return Route(name=route.name, channel=channel, transport=transport, fallback=route.fallback)

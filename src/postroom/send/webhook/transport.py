@@ -28,7 +28,7 @@ class WebhookTransport(HttpTransport[Delivery]):
         self,
         *,
         secrets: Sequence[str] = (),
-        secrets_by_url: Mapping[str, Sequence[str]] | None = None,
+        secrets_for: Mapping[str, Sequence[str]] | None = None,
         allow: Sequence[str] = (),
         connections: int = CONNECTIONS,
         rate: str | None = None,
@@ -37,13 +37,13 @@ class WebhookTransport(HttpTransport[Delivery]):
         resolve: Resolve = resolve,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`secrets` sign, all of them; where a URL has its own in `secrets_by_url`, these do instead.
+        """`secrets` sign, all of them; `secrets_for` a URL sign in their place what goes there.
 
         `allow` names networks of one's own that may be reached.
         """
         super().__init__(name="webhooks", connections=connections, rate=rate, limits=limits or Limits(), ca=ca)
         self._signers = read_secrets(secrets)
-        self._signers_by_url = {url: read_secrets(own) for url, own in (secrets_by_url or {}).items()}
+        self._signers_for = {url: read_secrets(own) for url, own in (secrets_for or {}).items()}
         self._guard = Guard(allow)
         self._resolve = resolve
         self._clock = clock
@@ -54,7 +54,7 @@ class WebhookTransport(HttpTransport[Delivery]):
 
     def _call(self, payload: Delivery) -> Call:
         """Signed anew at each attempt, for receivers refuse what was signed long ago."""
-        signers = self._signers_by_url.get(payload.url, self._signers)
+        signers = self._signers_for.get(payload.url, self._signers)
         signed = signed_headers(signers, id=payload.id, timestamp=int(self._clock()), body=payload.body)
         headers = (("Content-Type", "application/json"), *signed, *payload.headers)
         return Call.to(payload.url, method="POST", headers=headers, body=payload.body)

@@ -2,7 +2,7 @@
 
 -- Lock emails for an act, in one order, so that acts wait for each other instead of deadlocking.
 -- name: lock
-SELECT e.id::text, e.status, e.attempts, e.max_attempts, e.outcomes, e.version, e.doubts, e.due_at, e.route
+SELECT e.id::text, e.status, e.attempts, e.max_attempts, e.outcomes, e.version, e.doubts, e.due_at, e.route, e.channel
 FROM postroom.emails e
 WHERE e.id IN (SELECT json_array_elements_text((:ids::text)::json)::uuid)
 ORDER BY e.id

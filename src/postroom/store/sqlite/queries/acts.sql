@@ -2,7 +2,7 @@
 
 -- Look at emails before an act; the writer's transaction is the lock.
 -- name: lock
-SELECT e.id, e.status, e.attempts, e.max_attempts, e.outcomes, e.version, e.doubts, e.due_at, e.route
+SELECT e.id, e.status, e.attempts, e.max_attempts, e.outcomes, e.version, e.doubts, e.due_at, e.route, e.channel
 FROM postroom_emails e
 WHERE e.id IN (SELECT value FROM json_each(:ids))
 ORDER BY e.id;

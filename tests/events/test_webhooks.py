@@ -235,16 +235,5 @@ def test_a_subscription_that_could_never_be_served_is_refused_at_once(subscripti
         listeners_of(config.load(database="sqlite:///never.db", events=[subscription]))
 
 
-def test_the_route_of_webhooks_is_there_where_somebody_listens_and_can_be_written_by_hand() -> None:
-    events = [{"url": "https://example.org/hook"}]
-
-    assert "webhooks" not in config.load(smtp="smtp://mail").all_routes()
-    assert config.load(smtp="smtp://mail", events=events).all_routes()["webhooks"].transport == "webhook:"
-    written = config.load(
-        smtp="smtp://mail", events=events, routes={"webhooks": {"transport": "webhook:", "rate": "5/s"}}
-    )
-    assert written.all_routes()["webhooks"].rate == "5/s"
-
-
 def test_where_nobody_wants_to_hear_nobody_listens() -> None:
     assert listeners_of(config.load(smtp="smtp://mail")) == ()

@@ -28,7 +28,7 @@ from postroom.config.routes import (
 )
 from postroom.config.routing import RoutingRule
 from postroom.config.sources import PREFIX, Environment, File, config_file
-from postroom.config.webhooks import WEBHOOK_ROUTE, EventSettings, WebhookSettings
+from postroom.config.webhooks import EventSettings, WebhookSettings
 from postroom.duration import parse_duration
 from postroom.errors import ConfigurationError
 from postroom.settle.policy import RetryPolicy
@@ -157,17 +157,11 @@ class Settings(BaseSettings):
 
     def all_routes(self) -> dict[str, RouteSettings]:
         """The ways out that this process can use, by name, the default first; none where no transport is known."""
-        return usable_routes(self._route_tables(), self._smtp())
+        return usable_routes(self.routes, self._smtp())
 
     def known_routes(self) -> tuple[str, ...]:
         """The routes that emails may name here: also those whose transport only workers know."""
-        return known_routes(self._route_tables())
-
-    def _route_tables(self) -> dict[str, RouteTable]:
-        """As they are written, and a way out for the webhooks of events where nobody has written one."""
-        if not self.events or WEBHOOK_ROUTE in self.routes:
-            return self.routes
-        return {**self.routes, WEBHOOK_ROUTE: RouteTable(transport=SecretStr("webhook:"))}
+        return known_routes(self.routes)
 
     def channel_tables(self) -> dict[str, dict[str, Any]]:
         """What transports of a channel are told beside their URL, by the channel's name."""

@@ -30,10 +30,6 @@ Secret = Annotated[SecretStr, Field(min_length=1)]
 Network = Annotated[IPv4Network | IPv6Network, BeforeValidator(_network)]
 
 
-WEBHOOK_ROUTE = "webhooks"
-"""The route of webhooks that neither ask for one nor meet a rule."""
-
-
 class WebhookSettings(BaseModel):
     """How webhooks are signed, and which of one's own networks they may reach."""
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from postroom.compose import DEFAULT_LIMITS
-from postroom.compose.webhook import Webhook
+from postroom.channels.webhook import WEBHOOK
+from postroom.compose import DEFAULT_LIMITS, Webhook
 from postroom.config import EventSettings, Settings
 from postroom.config.patterns import kind_matches
-from postroom.config.webhooks import WEBHOOK_ROUTE
 from postroom.errors import ConfigurationError, InvalidEmail
 from postroom.settle.policy import PRESETS, RetryPolicy
 from postroom.store.enqueue import enqueue
@@ -73,8 +72,8 @@ def _order(subscription: EventSettings, changed: Changed, policy: RetryPolicy) -
         max_attempts=policy.max_attempts,
         kind=KIND,
         workspace=changed.workspace,
-        channel="webhook",
-        route=WEBHOOK_ROUTE,
+        channel=WEBHOOK.name,
+        route=WEBHOOK.route,
     )
 
 

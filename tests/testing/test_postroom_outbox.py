@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -55,3 +56,14 @@ def test_the_worker_goes_by_the_clock_of_the_outbox(postroom_outbox: Outbox, mem
 def test_an_outbox_without_a_way_out_is_told_before_a_thread_begins(postroom_outbox: Outbox) -> None:
     with Outbox(postroom_outbox.database_url) as outbox, pytest.raises(ConfigurationError, match="no way out"):
         WorkerThread(outbox)
+
+
+def test_every_route_leads_to_the_transport_of_a_test(tmp_path: Path, memory_transport: MemoryTransport) -> None:
+    routes = {"news": "smtp://news.example.org"}
+    with Outbox(f"sqlite:///{tmp_path}/app.db", routes=routes, transport=memory_transport) as outbox:
+        outbox.migrate()
+        with WorkerThread(outbox):
+            outbox.enqueue(WELCOME, route="news")
+            until_sent(outbox, 1)
+
+    assert len(memory_transport.sent) == 1

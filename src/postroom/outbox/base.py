@@ -129,10 +129,11 @@ class OutboxBase:
     def routes(self, *, always: bool = False) -> list[Route]:
         """The ways out of this outbox, to be used in one process and one event loop.
 
-        With `always`, as workers have it, also those that need no settings. Where a `transport` was given, it is alone.
+        With `always`, as workers have it, also those that need no settings. Where a `transport` was given, every route
+        leads there, so that a test sees what rules would have sent elsewhere.
         """
         if self._transport is not None:
-            return [Route.over(self._transport)]
+            return [Route.over(self._transport, name=name) for name in self.settings.known_routes()]
         return routes_of(self.settings, always=always)
 
     def _inline_order(self, email: Sendable, key: str | None, wishes: Wishes) -> Order:

@@ -58,7 +58,7 @@ class Bureau(Office):
     """An office with a broker."""
 
     def __init__(self, url: str, server: ScriptedSmtp, folder: Path, nursery: Nursery, broker: Broker) -> None:
-        super().__init__(url, server, folder, nursery)
+        super().__init__(url, server, folder, nursery, routes=("backup", "third"))
         self.broker = broker
         self.hatch = Hatch(broker.url)
         self.meter = Counting()
@@ -96,14 +96,15 @@ class Bureau(Office):
         options: str = LIMITS,
         prefetch: int | None = None,
         outage: Outage = Outage.WAIT,
+        routes: Sequence[Route] = (),
         **settings: Any,
     ) -> AsyncIterator[Worker]:
-        """A sender at work here, stopped in good order at the end."""
+        """A sender at work here, over the bureau's server or by `routes`; stopped in good order at the end."""
         known: dict[str, Any] = {"journals": self.journals, "grace": timedelta(seconds=20), "role": "sender"}
         database = open_async_database(self.url)
         feed = partial(BrokerFeed, broker=broker or self.broker, prefetch=prefetch, outage=outage, meter=self.meter)
-        routes = [Route.over(SmtpTransport(f"{self.server.url}?{options}"))]
-        sender = Worker(database, routes, WorkerSettings(**known | settings), feed=feed)
+        ways = routes or [Route.over(SmtpTransport(f"{self.server.url}?{options}"))]
+        sender = Worker(database, ways, WorkerSettings(**known | settings), feed=feed)
         async with _at_work(sender, database):
             yield sender
 

@@ -26,6 +26,7 @@ from postroom.claim.allowance import Allowance
 from postroom.claim.failpoint import reach
 from postroom.claim.feed import Workbench
 from postroom.claim.room import whole_up_to
+from postroom.claim.route import Route
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.store import dispatch
@@ -96,21 +97,39 @@ class Taker:
         if not emails:
             return
         reach("claimed")
-        bench.take(emails, asked=asked)
-        for name in {email.route for email in emails}:
-            await self._hold_up(name, sum(email.route == name for email in emails))
+        bench.holdings.add(emails, asked=asked)
+        by_route: dict[str, list[Claimed]] = {}
+        for email in emails:
+            by_route.setdefault(email.route, []).append(email)
+        for name, some in by_route.items():
+            await self._hand_over(name, some)
 
-    async def _hold_up(self, name: str, came: int) -> None:
-        """Give back what may not leave now: a route that is shut, and what is over its rate, a little later each."""
-        way, allowance = self._bench.ways.get(name), self._allowances.get(name)
+    async def _hand_over(self, name: str, emails: list[Claimed]) -> None:
+        """Have the emails of a route sent, as many as may leave now; the others are due again, or a little later."""
+        bench, way = self._bench, self._bench.ways.get(name)
         if way is None:
-            return
-        if not way.gate.may_send():
-            await self._bench.holdings.give_back([email.claim for email in way.buffer.empty()])
-        elif allowance is not None and (over := came - await allowance.grant_at_once(came)) > 0:
-            for place, email in enumerate(way.buffer.take_back(over), start=1):
-                seconds, reason = allowance.seconds_until(place), f"the rate of {way.route.rate} is used up"
-                await self._bench.holdings.put_off([email.claim], seconds=seconds, reason=reason)
+            bench.unknown(emails)
+        elif not way.gate.may_send():
+            await bench.holdings.give_back([email.claim for email in emails])
+        else:
+            granted = await self._granted(name, len(emails))
+            way.buffer.add(emails[:granted])
+            await self._put_off(way.route, emails[granted:])
+
+    async def _granted(self, name: str, wanted: int) -> int:
+        if (allowance := self._allowances.get(name)) is None:
+            return wanted
+        try:
+            return await allowance.grant_at_once(wanted)
+        except StoreUnavailable:
+            return 0
+
+    async def _put_off(self, route: Route, emails: list[Claimed]) -> None:
+        """Each until its turn at the pace of the rate: so it comes back about once."""
+        for place, email in enumerate(emails, start=1):
+            seconds = place * route.rate.interval / 1_000_000 if route.rate else 0.0
+            reason = f"the rate of {route.rate} is used up"
+            await self._bench.holdings.put_off([email.claim], seconds=seconds, reason=reason)
 
     def _drop_stale(self, consumption: Consumption, stale: Sequence[Delivery]) -> None:
         """A copy, a latecomer, somebody else's email, or none at all: nothing to send."""

@@ -37,10 +37,6 @@ class Allowance:
             return wanted
         return (await self._database.run(reserve_rate(self._name, wanted, self._rate))).granted
 
-    def seconds_until(self, place: int) -> float:
-        """How long it takes at this rate until so many have left."""
-        return place * self._rate.interval / 1_000_000 if self._rate is not None else 0.0
-
     async def give_back(self, unused: int) -> None:
         """Nobody had an email for these."""
         if self._rate is not None and unused:

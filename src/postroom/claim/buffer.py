@@ -126,15 +126,6 @@ class Buffer:
             self._aside[email.priority].remove(email)
         return found + aside
 
-    def take_back(self, count: int) -> list[Claimed]:
-        """Take so many out that would have been the last to leave."""
-        found: list[Claimed] = []
-        for lane in reversed(self._waiting):
-            while lane and len(found) < count:
-                found.append(lane.pop())
-        self._count -= len(found)
-        return found[::-1]
-
     def empty(self) -> list[Claimed]:
         """Take everything out."""
         lanes = (*self._waiting, *self._aside)

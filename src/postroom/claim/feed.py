@@ -75,18 +75,6 @@ class Workbench:
     unknown: Callable[[list[Claimed]], None]
     """Told of emails that were claimed for a route which is not served here."""
 
-    def take(self, emails: list[Claimed], *, asked: float) -> None:
-        """These were claimed, the claim being asked for at `asked` on the monotonic clock: have them sent."""
-        self.holdings.add(emails, asked=asked)
-        by_route: dict[str, list[Claimed]] = {}
-        for email in emails:
-            by_route.setdefault(email.route, []).append(email)
-        for name, some in by_route.items():
-            if (way := self.ways.get(name)) is not None:
-                way.buffer.add(some)
-            else:
-                self.unknown(some)
-
     def in_hand(self) -> int:
         """Emails that were claimed and have not begun."""
         return sum(len(way.buffer) for way in self.ways.values())

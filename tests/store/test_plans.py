@@ -116,7 +116,9 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "oldest due of routes": lambda house: questions.oldest_due(["backup", "default"]),
     "next due": lambda house: questions.next_due(),
     "next due of routes": lambda house: questions.next_due(["backup", "default"]),
+    "something due": lambda house: questions.something_due(["default"], covered=["backup"]),
     "waiting by route": lambda house: questions.waiting_by_route(),
+    "waiting routes": lambda house: questions.waiting_routes(),
     "prune": lambda house: housekeeping.prune_batch(before=LONG_AGO, statuses=[Status.SENT], limit=100),
     "prune with nothing to prune": lambda house: housekeeping.prune_batch(
         before=LONG_AGO - timedelta(days=30), statuses=[Status.SENT, Status.CANCELLED], limit=100

@@ -64,6 +64,10 @@ VERBS: dict[str, Callable[[], Plan[Any]]] = {
     "next due of all": lambda: questions.next_due(),
     "next due of all by name": lambda: questions.next_due([*ROUTES, "default"]),
     "oldest due of all": lambda: questions.oldest_due(),
+    "something due on the tenth": lambda: questions.something_due(["default"]),
+    "something due on one that has nothing": lambda: questions.something_due(["route-55"]),
+    "something due beside what a fallback covers": lambda: questions.something_due(["route-55"], covered=ROUTES),
+    "routes on which something waits": lambda: questions.waiting_routes(),
     "reserve of the tenth": lambda: dispatch.reserve(
         worker="s", lease=LEASE, seats=dict.fromkeys(Priority, 50), routes=["default"]
     ),

@@ -139,22 +139,19 @@ FROM (
 -- name: something_due
 SELECT EXISTS (
     SELECT
-    FROM json_array_elements_text((:routes::text)::json) AS asked (route)
+    FROM (
+        SELECT route, 32767 AS most_doubts
+        FROM json_array_elements_text((:routes::text)::json) AS open (route)
+        UNION ALL
+        SELECT route, 0
+        FROM json_array_elements_text((:covered::text)::json) AS covered (route)
+    ) AS asked
     CROSS JOIN generate_series(0, 2) AS lane
     CROSS JOIN LATERAL (
         SELECT
-        FROM postroom.emails
-        WHERE {waiting} AND route = asked.route AND priority = lane AND due_at <= {now}
-        LIMIT 1
-    ) AS due
-) OR EXISTS (
-    SELECT
-    FROM json_array_elements_text((:covered::text)::json) AS asked (route)
-    CROSS JOIN generate_series(0, 2) AS lane
-    CROSS JOIN LATERAL (
-        SELECT
-        FROM postroom.emails
-        WHERE {waiting} AND route = asked.route AND priority = lane AND due_at <= {now} AND doubts = 0
+        FROM postroom.emails e
+        WHERE {waiting} AND e.route = asked.route AND priority = lane AND due_at <= {now} AND doubts <= most_doubts
+        ORDER BY due_at, id
         LIMIT 1
     ) AS due
 );

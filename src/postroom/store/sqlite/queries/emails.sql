@@ -128,15 +128,15 @@ FROM (
 SELECT EXISTS (
     SELECT 1
     FROM json_each(:routes) AS asked
-    CROSS JOIN (VALUES (0), (1), (2)) AS lane
-    CROSS JOIN postroom_emails
-    WHERE {waiting} AND route = asked.value AND priority = lane.column1 AND due_at <= :now
+    CROSS JOIN json_each('[0, 1, 2]') AS lane
+    CROSS JOIN postroom_emails e ON e.route = asked.value AND e.priority = lane.value
+    WHERE {waiting} AND due_at <= :now
 ) OR EXISTS (
     SELECT 1
     FROM json_each(:covered) AS asked
-    CROSS JOIN (VALUES (0), (1), (2)) AS lane
-    CROSS JOIN postroom_emails
-    WHERE {waiting} AND route = asked.value AND priority = lane.column1 AND due_at <= :now AND doubts = 0
+    CROSS JOIN json_each('[0, 1, 2]') AS lane
+    CROSS JOIN postroom_emails e ON e.route = asked.value AND e.priority = lane.value
+    WHERE {waiting} AND due_at <= :now AND doubts = 0
 );
 
 -- The routes on which something waits, and nothing about how much.

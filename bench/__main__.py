@@ -26,6 +26,7 @@ from bench.parts import (
     mime,
     peers,
     recovery,
+    routes,
     smtp,
 )
 from bench.readings import Contestant, Results, take_in_turns
@@ -39,6 +40,7 @@ PARTS: dict[str, Callable[[World], list[Contestant]]] = {
     "cost": cost.contestants,
     "peers": peers.contestants,
     "history": history.contestants,
+    "routes": routes.contestants,
     "distance": distance.contestants,
     "latency": latency.contestants,
     "dispatch": dispatch.contestants,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.draining import CPU
-from bench.parts import desk, dispatch, distance, drain, enqueue, history, latency, memory, mime, recovery
+from bench.parts import desk, dispatch, distance, drain, enqueue, history, latency, memory, mime, recovery, routes
 from bench.readings import Results
 
 FASTEST_PEER = "the fastest peer"
@@ -18,6 +18,8 @@ _OWN_DRAINS = (
     drain.SQLITE_TWO,
     history.WITH_HISTORY,
     history.WITHOUT,
+    routes.NINE_DOWN,
+    routes.ONE_ROUTE,
     dispatch.BROKERED,
     dispatch.DIRECT,
 )
@@ -93,6 +95,12 @@ BARS = (
         ours=history.WITH_HISTORY,
         theirs=history.WITHOUT,
         bar=0.95,
+    ),
+    Bar(
+        what="drain with nine of ten routes down, of a drain with one route",
+        ours=routes.NINE_DOWN,
+        theirs=routes.ONE_ROUTE,
+        bar=0.9,
     ),
     Bar(
         what="commit to accepted, PostgreSQL, against Procrastinate",

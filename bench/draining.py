@@ -10,7 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -60,6 +60,16 @@ def drain(
         Reading(what=what, value=rate, unit="emails/s"),
         Reading(what=f"{what}{CPU}", value=microseconds, unit="µs/email"),
     ]
+
+
+def there_and_back(one: Queue, other: Queue, emails: int, *, folder: Path) -> list[Reading]:
+    """One, other, other, one: a machine that grows quicker or slower meanwhile favours neither."""
+    drains = [drain(queue, emails, folder=folder, what=queue.name) for queue in (one, other, other, one)]
+    return [*map(_mean, drains[0], drains[3]), *map(_mean, drains[1], drains[2])]
+
+
+def _mean(one: Reading, other: Reading) -> Reading:
+    return replace(one, value=(one.value + other.value) / 2)
 
 
 def _clock(sink: Sink, filled: Filled, emails: int, workers: list[subprocess.Popen[str]]) -> tuple[float, float]:

@@ -155,10 +155,12 @@ def test_every_priority_and_policy_is_in_the_reference() -> None:
 
 
 def test_every_event_of_a_history_is_in_the_reference() -> None:
-    """The events are named where they are written: by acts of people, by settlements, by take-overs."""
+    """The events are named where they are written: by acts of people, by settlements, by take-overs, by statements."""
     sources = [ROOT / "src/postroom" / name for name in ("store/acts.py", "work/parcel.py", "work/recovery.py")]
     written = re.compile(r'(?:what=|event=|_event\(email, |^        return )"(\w+)"|return "(\w+)" if', re.MULTILINE)
     events = {one or other for path in sources for one, other in written.findall(path.read_text("utf-8"))}
+    for path in (ROOT / "src/postroom/store/sqlite/queries").glob("*.sql"):
+        events |= set(re.findall(r"^SELECT e.id, :now, '(\w+)'", path.read_text("utf-8"), re.MULTILINE))
     table = PAGES[f"{REFERENCE}/statuses.md"].text.partition("## History")[2].partition("\n## ")[0]
 
     assert events == set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) - {"what"}
@@ -204,6 +206,13 @@ def test_the_architecture_page_shows_the_direction_of_imports_as_it_is_checked()
     [*_, shown] = [block.text for block in PAGES["docs/explanation/architecture.md"].blocks() if not block.language]
 
     assert [line.split(", ") for line in shown.splitlines()] == checked
+
+
+def test_the_architecture_page_lists_every_folder_and_no_other() -> None:
+    table = PAGES["docs/explanation/architecture.md"].text.partition("### The folders")[2].partition("\n##")[0]
+    folders = {path.parent.name for path in (ROOT / "src/postroom").glob("*/__init__.py")}
+
+    assert {*re.findall(r"`(\w+)/`", table)} == folders
 
 
 def test_every_argument_of_an_outbox_is_in_the_reference() -> None:

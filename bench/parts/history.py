@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
 
-from bench.draining import Filled, drain
+from bench.draining import Filled, there_and_back
 from bench.postroom_queue import PostroomQueue, filled_outbox, on_postgres
 from bench.readings import Contestant, Reading
 from bench.world import World, execute
@@ -50,19 +49,11 @@ FROM unnest(ARRAY['enqueued', 'sent']) AS name;
 def contestants(world: World) -> list[Contestant]:
     past, none = _WithHistory(world), PostroomQueue(world, name=WITHOUT)
 
-    def there_and_back() -> list[Reading]:
-        """None, past, past, none: a machine that grows quicker or slower meanwhile favours neither."""
+    def measure() -> list[Reading]:
         past.write()
-        drains = [
-            drain(queue, world.scale.emails, folder=world.folder, what=queue.name) for queue in (none, past, past, none)
-        ]
-        return [*map(_mean, drains[0], drains[3]), *map(_mean, drains[1], drains[2])]
+        return there_and_back(none, past, world.scale.emails, folder=world.folder)
 
-    return [Contestant(name=WITH_HISTORY, measure=there_and_back)]
-
-
-def _mean(one: Reading, other: Reading) -> Reading:
-    return replace(one, value=(one.value + other.value) / 2)
+    return [Contestant(name=WITH_HISTORY, measure=measure)]
 
 
 class _WithHistory:

@@ -36,6 +36,27 @@ class Status(StrEnum):
     """Stopped by a person before it left."""
 
 
+class Change(StrEnum):
+    """What happens to an email that others may hear of: a new status, or something beside it.
+
+    That it came in and that somebody took it in hand are not among them.
+    """
+
+    SENT = "sent"
+    RETRYING = "retrying"
+    IN_DOUBT = "in_doubt"
+    DEAD = "dead"
+    CANCELLED = "cancelled"
+    PENDING = "pending"
+    """Due again, by a person's wish: retried or replayed."""
+    DISMISSED = "dismissed"
+    """Deleted by a person."""
+    REROUTED = "rerouted"
+    """It leaves by another route."""
+    DEFERRED = "deferred"
+    """Put off untried, for a reason."""
+
+
 class DeadReason(StrEnum):
     """Why an email was given up."""
 

@@ -38,6 +38,7 @@ FORMATS: dict[str, st.SearchStrategy[str]] = {
     # Never the same twice: no two attachments of an email may share one.
     "content-id": st.builds(lambda: f"part-{next(_NUMBERS)}"),
     "retry-policy": st.sampled_from(sorted(PRESETS)),
+    "route": st.just("default"),
 }
 
 

@@ -181,6 +181,20 @@ async def test_a_transport_is_paused_and_resumed(operator: httpx.AsyncClient, ou
     assert (unknown.status_code, error_of(unknown)["code"]) == (404, "transport_not_found")
 
 
+async def test_an_email_asks_for_its_route_and_an_unknown_one_is_refused(
+    operator: httpx.AsyncClient, outbox: Outbox
+) -> None:
+    wanted = {"to": ["ada@example.org"], "subject": "Hi", "text": "…"}
+
+    taken = await operator.post("/api/emails", json=wanted | {"route": "default"})
+    refused = await operator.post("/api/emails", json=wanted | {"route": "nowhere"})
+
+    assert (taken.status_code, outbox.get(taken.json()["id"]).route) == (201, "default")
+    assert refused.status_code == 422
+    assert "nowhere" in refused.text
+    assert outbox.counts()["pending"] == 1
+
+
 async def test_an_email_is_enqueued_once_under_its_key(operator: httpx.AsyncClient, outbox: Outbox) -> None:
     """(B2) A duplicate is a result, not an error."""
     wanted = {

@@ -232,8 +232,8 @@ def test_a_payload_that_no_channel_carries_is_refused(house: House) -> None:
 
 def test_where_no_route_carries_it_the_error_says_what_to_add(house: House, tmp_path: Path) -> None:
     bare = House(house.outbox.database_url, tmp_path)
-    with pytest.raises(InvalidEmail, match=r"add \[routes.webhooks\] to the settings, with a transport .* webhook:"):
-        bare.outbox.enqueue(Webhook(url="https://example.org/", event="e"))
+    with pytest.raises(InvalidEmail, match=r"add \[routes.sms\] to the settings, with a transport .* twilio:"):
+        bare.outbox.enqueue(Sms(to="+491511234567", text="Hi"))
     bare.outbox.close()
 
 

@@ -11,6 +11,19 @@ from postroom import OnDoubt, Outbox, Priority
 from tests.cli.conftest import CommandLine
 
 
+def test_a_route_is_asked_for_by_name_and_an_unknown_one_is_told(
+    postroom: CommandLine, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POSTROOM_ROUTES__BACKUP__TRANSPORT", "smtp://127.0.0.1:1")
+    email = ("send", "--to", "ada@example.org", "--text", "Hello")
+
+    receipt = postroom(*email, "--route", "backup", "--json").json
+    mistaken = postroom(*email, "--route", "backpu")
+
+    assert outbox.get(receipt["id"]).route == "backup"
+    assert (mistaken.code, "backup" in mistaken.err) == (2, True)
+
+
 def test_an_email_is_enqueued_from_options(postroom: CommandLine, outbox: Outbox, tmp_path: Path) -> None:
     report = tmp_path / "report.pdf"
     report.write_bytes(b"%PDF-1.7")
@@ -20,7 +33,7 @@ def test_an_email_is_enqueued_from_options(postroom: CommandLine, outbox: Outbox
         "--bcc", "di@example.org", "--from", "me@example.org", "--reply-to", "desk@example.org", "--subject", "Hi",
         "--text", "Hello", "--html", "<p>Hello</p>", "--attach", str(report), "--header", "X-Trip: 7",
         "--tag", "trip", "--kind", "memo", "--workspace", "shop", "--priority", "urgent", "--policy", "quick",
-        "--on-doubt", "hold", "--sensitive", "--queue", "--json",
+        "--on-doubt", "hold", "--sensitive", "--route", "default", "--queue", "--json",
     ).json  # fmt: skip
 
     email, letter = outbox.get(receipt["id"]), outbox.letter(receipt["id"])

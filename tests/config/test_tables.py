@@ -9,7 +9,7 @@ import pytest
 from postroom.config import load
 from postroom.config.patterns import kind_matches
 from postroom.errors import ConfigurationError
-from postroom.vocabulary import Priority, Status
+from postroom.vocabulary import Change, Priority
 from tests.config.conftest import Write
 
 RULES = """
@@ -65,8 +65,8 @@ def test_events_are_heard_of_all_changes_unless_some_are_named(write: Write) -> 
 
     everything, some = load().events
 
-    assert (everything.of, everything.kind, everything.secret) == (tuple(Status), None, None)
-    assert (some.of, some.kind) == ((Status.SENT, Status.IN_DOUBT), ("invoice*",))
+    assert (everything.of, everything.kind, everything.secret) == (tuple(Change), None, None)
+    assert (some.of, some.kind) == ((Change.SENT, Change.IN_DOUBT), ("invoice*",))
     assert "whsec_abc" not in repr(some)
 
 
@@ -95,7 +95,7 @@ def test_a_kind_with_a_star_stands_for_all_that_begin_so() -> None:
         ('[webhooks]\nallow = ["10.0.0.1/8"]', r"webhooks\.allow\.0: expected a network .* host bits set"),
         ('[webhooks]\nsecrets = [""]', r"webhooks\.secrets\.0: .* at least 1 item"),
         ('[webhooks]\nallows = ["10.0.0.0/8"]', r"no setting webhooks\.allows; did you mean allow\?"),
-        (HEARD + 'of = ["snet"]', r"events\.0\.of\.0: Input should be 'pending', .* 'sent'"),
+        (HEARD + 'of = ["snet"]', r"events\.0\.of\.0: Input should be 'sent', .* 'deferred'"),
         (HEARD.replace("https", "ftp"), r"events\.0\.url: expected a URL that begins with https://"),
         (HEARD.replace("url", "ulr"), r"no setting events\.0\.ulr; did you mean url\?"),
     ],

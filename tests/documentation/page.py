@@ -5,7 +5,7 @@ Comments, which no reader sees, tell how a block is played:
     <!-- not run: reason -->      the next block is shown only
     <!-- file: name -->           the next block is put into this file instead of being run
     <!-- with: id = command -->   from here on, this id stands for that of the first email the command lists
-    <!-- setup … -->              Python to be run here; what it leaves in `ids` stands for other ids
+    <!-- setup … -->              Python to be run here; what it leaves in `ids` stands for other ids, ports or hosts
 """
 
 from __future__ import annotations

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from postroom import Email, Outbox, Status
+from postroom import Email, Outbox, RouteSettings, Status
 from postroom.testing import FaultProxy, ScriptedSmtp
 from postroom.work import breakers
 from tests.outbox.application import descriptors, wait_until
+from tests.store.stream import told
 
 MakeOutbox = Callable[..., Any]
 LETTER = Email(to="ada@example.org", subject="Booked", text="See you on Friday.")
@@ -134,3 +135,36 @@ def test_background_sends_outlast_a_database_that_was_away(
 
             assert without_a_row.sent
             assert outbox.get(under_way.id).doubts == 0
+
+
+# ---------------------------------------------------------------- a fallback
+
+
+def test_while_a_route_is_in_trouble_an_inline_send_leaves_by_its_fallback(
+    store_url: str, server: ScriptedSmtp
+) -> None:
+    with ScriptedSmtp() as down:
+        down.script(at="greeting", reply="554 5.7.1 not you")
+        routes = {"backup": server.url, "default": RouteSettings(transport=down.url, fallback="backup")}
+        with Outbox(store_url, routes=routes) as outbox:
+            first = outbox.send(LETTER)
+            wait_until(lambda: not outbox.send(LETTER).queued)
+            covered = outbox.send(LETTER)
+
+            assert (first.queued, covered.sent) == (True, True)
+            stored = outbox.get(covered.id)
+            assert stored.route == "backup"
+            [moved] = [event for event in stored.history if event.what == "rerouted"]
+            assert (moved.detail["from"], moved.detail["to"]) == ("default", "backup")
+            assert "554" in moved.detail["reason"]
+            wait_until(lambda: (covered.id, "rerouted", 0) in told(outbox, 0))
+
+
+def test_while_a_person_has_paused_a_route_nothing_leaves_by_its_fallback(store_url: str, server: ScriptedSmtp) -> None:
+    routes = {"backup": server.url, "default": RouteSettings(transport="smtp://127.0.0.1:1", fallback="backup")}
+    with Outbox(store_url, routes=routes) as outbox:
+        outbox.database.run(breakers.pause("default", "moving house"))
+        outcome = outbox.send(LETTER)
+
+        assert (outcome.queued, outbox.get(outcome.id).route) == (True, "default")
+    assert server.messages == []

@@ -14,7 +14,7 @@ import psycopg
 
 from postroom import Outbox
 from postroom.store.dialect import Dialect
-from postroom.store.plan import Plan, Rows, Statement, Step, drive
+from postroom.store.plan import News, Plan, Rows, Statement, Step, drive
 from postroom.store.queries import ParameterStyle
 
 BOUNDED = {"count_sent_without_workspace"}
@@ -47,6 +47,8 @@ def explain_on_postgres(outbox: Outbox, plan: Plan[Any], *, generic: bool) -> li
         connection.execute("SET plan_cache_mode = force_generic_plan" if generic else "SET plan_cache_mode = auto")
 
         def execute(step: Step) -> Rows:
+            if isinstance(step, News):
+                return []  # nobody listens
             assert isinstance(step, Statement)
             [(sql, values)] = dialect.speak(step, ParameterStyle.DOLLAR)
             connection.execute(f"PREPARE asked AS {sql}".encode())
@@ -96,6 +98,8 @@ def explain_on_sqlite(outbox: Outbox, plan: Plan[Any], *, analysed: bool) -> lis
     with _sqlite_connection(outbox, analysed=analysed) as connection:
 
         def execute(step: Step) -> Rows:
+            if isinstance(step, News):
+                return []  # nobody listens
             assert isinstance(step, Statement)
             rows: Rows = []
             for sql, values in dialect.speak(step, ParameterStyle.NAMED):

@@ -192,7 +192,11 @@ class Histories(RuleBasedStateMachine):
     @rule(limit=st.integers(1, 3))
     def sweep_and_compact(self, limit: int) -> None:
         long_ago = self.clock.now - timedelta(days=90)
-        self.on_both(lambda: housekeeping.sweep(before=self.clock.now, keys_before=long_ago, limit=limit))
+        self.on_both(
+            lambda: housekeeping.sweep(
+                before=self.clock.now, keys_before=long_ago, changes_before=long_ago, limit=limit
+            )
+        )
         self.on_both(housekeeping.compact)
 
     @rule(seconds=st.sampled_from([1, 31, 61, 3_600]))

@@ -139,7 +139,7 @@ def test_a_sweep_stops_at_its_limit(outbox: Outbox, clock: Clock) -> None:
     for number in range(5):
         outbox.enqueue(email(attachments=[Attachment("a", b"%d" % number)]))
     settle(outbox, [sent(each) for each in claim(outbox)], keep_sent=False)
-    swept = outbox.database.run(sweep(before=clock.now, keys_before=clock.now, limit=3))
+    swept = outbox.database.run(sweep(before=clock.now, keys_before=clock.now, changes_before=clock.now, limit=3))
 
     assert (swept, rows(outbox, "attachments")) == (3, 2)
 

@@ -20,7 +20,7 @@ from postroom.store import acts, claims, dispatch, housekeeping, overview, quest
 from postroom.store.contents import read_content, read_letter
 from postroom.store.contract import Claim, Settlement
 from postroom.store.enqueue import enqueue
-from postroom.store.plan import Plan
+from postroom.store.plan import Plan, ask
 from postroom.store.queries import ParameterStyle
 from postroom.store.recall import Accepted, recall
 from postroom.vocabulary import LeaseToken, Priority
@@ -55,6 +55,10 @@ def _accepted(house: House) -> list[Accepted]:
         )
         for claim in (*waiting, *house.claims)
     ]
+
+
+def _ask(name: str, **parameters: Any) -> Plan[Any]:
+    return (yield ask(name, **parameters))
 
 
 def _list(wanted: Filter) -> Callable[[House], Plan[Any]]:
@@ -101,6 +105,8 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
         house.ids[Status.DEAD][0], {"to": "right@example.org"}, actor="me", limits=DEFAULT_LIMITS
     ),
     "move a route": lambda house: acts.move_route(from_route="default", to="backup", actor="me", limit=100),
+    "listen": lambda house: _ask("changed_emails", ids=house.ids[Status.DEAD]),
+    "read the stream": lambda house: _ask("named_in_changes", ids=house.ids[Status.DEAD]),
     "get": lambda house: questions.get(house.ids[Status.DEAD][0]),
     "content": lambda house: read_content(house.ids[Status.DEAD][0], 1, "{}"),
     "letter": lambda house: read_letter(house.ids[Status.DEAD][0], 1),

@@ -109,7 +109,7 @@ def test_a_writer_waits_while_another_writes_or_recovers(name: str, waits: bool)
         def fetch(self, sql: str) -> None:
             raise error
 
-    begin = partial(database.SqliteDatabase._has_begun, cast(Any, Busy()))
+    begin = partial(database.SqliteDatabase._got_through, cast(Any, Busy()), "BEGIN IMMEDIATE")
     if waits:
         assert begin(last=False) is False
     for last in (True,) if waits else (True, False):

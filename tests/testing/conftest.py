@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from postroom.testing.fixtures import fault_proxy, memory_transport, smtp_server
+from postroom.testing.fixtures import fault_proxy, memory_transport, postroom_outbox, smtp_server
 
-__all__ = ["fault_proxy", "memory_transport", "smtp_server"]
+__all__ = ["fault_proxy", "memory_transport", "postroom_outbox", "smtp_server"]

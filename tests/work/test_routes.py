@@ -174,3 +174,16 @@ async def test_a_transport_in_memory_drives_a_real_worker(town: Town) -> None:
 
     assert town.office.statuses(ids) == {Status.SENT}
     assert (len(memory.sent), memory.attempts) == (10, 11)
+
+
+async def test_a_route_that_no_setting_names_is_shown_once_something_has_left_by_it(town: Town) -> None:
+    def routes() -> list[Route]:
+        return [*town.routes()()[:1], replace(town.routes()()[1], unasked=True)]
+
+    async with town.office.working(routes=routes):
+        here = town.office.enqueue(1)
+        await until(lambda: town.office.statuses(here) == {Status.SENT})
+        assert [each.name for each in town.office.outbox.database.run(breakers.known_routes())] == ["default"]
+        there = town.office.enqueue(1, route="backup")
+        await until(lambda: town.office.statuses(there) == {Status.SENT})
+        await until(lambda: town.state("backup") == "ok")

@@ -18,6 +18,7 @@ from postroom.admin.requests import (
     ActOnThese,
     AuditRequest,
     EnqueueRequest,
+    EventsRequest,
     ListRequest,
     PauseRequest,
     ReplayRequest,
@@ -29,6 +30,7 @@ from postroom.admin.shapes import (
     BreakerShape,
     DashboardShape,
     ErrorShape,
+    EventsShape,
     PageShape,
     ReceiptShape,
     WholeEmailShape,
@@ -186,6 +188,15 @@ async def audit(
 ) -> AuditShape:
     """Who did what, or was kept from it, newest first, page by page; for admins who may see every workspace."""
     return AuditShape.of(await keeper(request).audit(**wanted.model_dump()))
+
+
+@router.get("/events", tags=["events"])
+async def events(operations: Service, person: Viewer, wanted: Annotated[EventsRequest, Query()]) -> EventsShape:
+    """What happened to emails, oldest first, in order and without gaps; `after` is where somebody has read up to."""
+    piece = await operations.events(
+        wanted.place, limit=wanted.limit, wanted=wanted.as_wanted(), workspaces=person.workspaces
+    )
+    return EventsShape.of(piece)
 
 
 @router.post(

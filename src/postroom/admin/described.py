@@ -94,6 +94,9 @@ FileContent: TypeAlias = Annotated[
 ]
 """In Base64."""
 
+RouteName: TypeAlias = Annotated[str, _format("route", "default")]
+"""`default`, or one that the settings of the outbox name."""
+
 PolicyName: TypeAlias = Annotated[str, _format("retry-policy", "patient")]
 """`quick`, `standard`, `patient`, `outreach`, or one that the outbox was given."""
 

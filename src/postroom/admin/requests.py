@@ -32,6 +32,7 @@ from postroom.admin.described import (
     MailAddress,
     MediaType,
     PolicyName,
+    RouteName,
     SomeAddresses,
     Tag,
     limited,
@@ -40,7 +41,8 @@ from postroom.admin.described import (
 from postroom.compose import Attachment, Email
 from postroom.operate.values import Search, Workspaces
 from postroom.outbox.submission import Submission, Wishes, read_priority
-from postroom.vocabulary import OnDoubt, Status
+from postroom.store.changes import BEGINNING, Cursor, Wanted
+from postroom.vocabulary import Change, OnDoubt, Status
 
 _LONGEST = 200
 _DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]")
@@ -109,6 +111,23 @@ class AuditRequest(Request):
     before: Annotated[int, Field(ge=1, le=2**62)] | None = None
     """The `next` of the page before."""
     limit: Annotated[int, Field(ge=1, le=500)] = 100
+
+
+class EventsRequest(Request):
+    """Which piece of the stream of events."""
+
+    after: Annotated[str, StringConstraints(pattern=r"^[0-9]{1,19}\.[0-9]{1,18}\.[0-9]{1,9}$")] | None = None
+    """The `next` of the piece before, or the id of an event."""
+    of: list[Change] = []
+    kind: Line | None = None
+    limit: Annotated[int, Field(ge=1, le=1_000)] = 100
+
+    @property
+    def place(self) -> Cursor:
+        return BEGINNING if self.after is None else Cursor.parse(self.after)
+
+    def as_wanted(self) -> Wanted:
+        return Wanted(of=frozenset(self.of) or None, kind=self.kind)
 
 
 def _a_number(value: Any) -> Any:
@@ -200,6 +219,7 @@ class EnqueueRequest(Request):
     attachments: list[AttachmentRequest] = []
     kind: Label = ""
     workspace: Label = ""
+    route: RouteName | None = None
     priority: Annotated[str, Field(json_schema_extra={"enum": ["urgent", "normal", "bulk"]})] = "normal"
     policy: PolicyName | None = None
     not_before: Instant | None = None
@@ -236,6 +256,7 @@ class EnqueueRequest(Request):
             expires_at=self.expires_at,
             kind=self.kind,
             workspace=self.workspace,
+            route=self.route,
             sensitive=self.sensitive,
             on_doubt=self.on_doubt,
         )

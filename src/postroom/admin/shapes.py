@@ -21,8 +21,10 @@ from postroom.operate.values import (
     Series,
     WorkerView,
 )
+from postroom.store.changes import Events
 from postroom.store.contract import Receipt, StoredEmail
-from postroom.vocabulary import DeadReason, OnDoubt, Status
+from postroom.store.records import event_record
+from postroom.vocabulary import Change, DeadReason, OnDoubt, Status
 from postroom.work.breaker import BreakerState
 
 
@@ -383,6 +385,35 @@ class AuditShape(Shape):
     @classmethod
     def of(cls, page: AuditPage) -> AuditShape:
         return cls(entries=[AuditEntryShape(**asdict(entry)) for entry in page.entries], next=page.next)
+
+
+class EventShape(Shape):
+    """One change of an email. Route, channel and key are those it has now; null when it is gone."""
+
+    id: str
+    at: datetime
+    event: Change
+    email_id: str
+    attempts: int
+    kind: str
+    workspace: str
+    route: str | None
+    channel: str | None
+    key: str | None
+
+
+class EventsShape(Shape):
+    """A piece of the stream, oldest first. Ask for what is behind `next`: at once where there is `more`."""
+
+    events: list[EventShape]
+    next: str
+    more: bool
+
+    @classmethod
+    def of(cls, piece: Events) -> EventsShape:
+        return cls(
+            events=[EventShape(**event_record(each)) for each in piece.events], next=str(piece.next), more=piece.more
+        )
 
 
 class HealthShape(Shape):

@@ -18,14 +18,17 @@ class Meter:
 
     __slots__ = ()
 
+    def serves(self, route: str, channel: str) -> None:
+        """Emails of this route are attempted from now on, which is of this channel."""
+
     def claimed(self, emails: Sequence[Claimed], seconds: float) -> None:
         """The database was asked for emails, took so long, and gave these."""
 
-    def attempted(self, outcome: Outcome, report: Report) -> None:
-        """An email was attempted, and this came of it."""
+    def attempted(self, route: str, outcome: Outcome, report: Report) -> None:
+        """An email of a route was attempted, and this came of it."""
 
-    def sent(self, report: Report) -> None:
-        """An email was attempted, and the server took it for everybody."""
+    def sent(self, route: str, report: Report) -> None:
+        """An email of a route was attempted, and the server took it for everybody."""
 
     def settled(self, emails: int, seconds: float) -> None:
         """What came of so many emails was committed; the database took so long."""

@@ -19,6 +19,8 @@ class Route:
     transport: Transport
     fallback: str | None = None
     """The route that takes its due emails while this one is in trouble."""
+    unasked: bool = False
+    """No setting names it: people are shown it once something has left by it."""
 
     @classmethod
     def over(cls, transport: Transport, *, name: str = DEFAULT_ROUTE, channel: str = "email") -> Route:

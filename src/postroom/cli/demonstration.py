@@ -23,6 +23,7 @@ from postroom.cli.problems import ExitCode
 from postroom.cli.screen import standard_output
 from postroom.cli.tables import counts_table, emails_table
 from postroom.cli.target import LogLevel, Target
+from postroom.config import load
 from postroom.operate.sentences import sum_in_words
 from postroom.outbox import Outbox
 from postroom.store.contract import Conservation, StoredEmail
@@ -30,7 +31,7 @@ from postroom.store.contract import Conservation, StoredEmail
 if TYPE_CHECKING:
     from collections import Counter
 
-    from postroom.demo.story import Arrivals, MailServer
+    from postroom.demo.story import Arrivals, Story
     from postroom.inbox import DevInbox
 
 
@@ -53,12 +54,21 @@ def demo(
 
 
 def _play_once(target: Target, url: str) -> None:
+    from postroom.demo.story import Story
     from postroom.testing import ScriptedSmtp
 
     output = standard_output()
-    with ScriptedSmtp() as server, _outbox(target, url, server.url) as outbox:
-        arrivals, emails = _play(output, outbox, server)
-        _print_outbox(output, emails, outbox.conservation())
+    with (
+        ScriptedSmtp() as server,
+        ScriptedSmtp() as backup,
+        _outbox(target, url, server.url) as outbox,
+        _outbox(target, url, server.url, backup=backup.url) as covered,
+    ):
+        story = Story(outbox, server, backup)
+        _play_waiting(output, story)
+        _play_covered(output, story, covered)
+        arrivals, emails = story.arrivals(), covered.list(limit=30).emails
+        _print_outbox(output, emails, covered.conservation())
     _print_arrivals(output, arrivals)
     _print_next_steps(output, url, emails)
     if not arrivals.well:
@@ -76,14 +86,22 @@ def _serve(target: Target, url: str, *, port: int, inbox_port: int) -> None:
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopped.set())
-    with DevInbox(port=inbox_port) as inbox, _outbox(target, url, inbox.smtp_url) as outbox:
+    with (
+        DevInbox(port=inbox_port) as inbox,
+        DevInbox() as backup,
+        _outbox(target, url, inbox.smtp_url) as outbox,
+        _outbox(target, url, inbox.smtp_url, backup=backup.smtp_url) as covered,
+    ):
         let_in(outbox)
+        story = Story(outbox, _Switched(inbox), _Switched(backup))
         with DeskThread(outbox.settings, port=port) as served:
-            _print_addresses(output, served.url, inbox.url)
-            arrivals, _emails = _play(output, outbox, _Switched(inbox))
-            _print_arrivals(output, arrivals)
-            with WorkerThread(outbox.settings, grace="5s"):
-                guests = Guests(Story(outbox, _Switched(inbox)))
+            _print_addresses(output, served.url, inbox.url, backup.url)
+            _play_waiting(output, story)
+        with DeskThread(covered.settings, port=served.port):  # the same address, with the new settings
+            _play_covered(output, story, covered)
+            _print_arrivals(output, story.arrivals())
+            with WorkerThread(covered, grace="5s"):
+                guests = Guests(story)
                 guests.start()
                 _print_what_to_try(output)
                 output.file.flush()
@@ -108,35 +126,56 @@ class _Switched:
 
 
 @contextmanager
-def _outbox(target: Target, url: str, smtp: str) -> Iterator[Outbox]:
+def _outbox(target: Target, url: str, smtp: str, *, backup: str | None = None) -> Iterator[Outbox]:
+    """An outbox with these ways out. Rules of the user's own lead elsewhere, and hold for none of the demo's emails."""
     from postroom.demo.story import IMPATIENT, SENDER
 
-    policies = {"impatient": IMPATIENT}
-    with Outbox(url, tables=target.tables, smtp=smtp, sender=SENDER, policies=policies) as outbox:
+    routes = {"default": {"transport": None, "fallback": "backup" if backup else None}}
+    if backup:
+        routes["backup"] = {"transport": backup, "fallback": None}
+    settings = load(
+        database=url,
+        tables=target.tables,
+        smtp=smtp,
+        routes=routes,
+        routing=(),
+        sender=SENDER,
+        policies={"impatient": IMPATIENT},
+    )
+    with Outbox.from_settings(settings) as outbox:
         outbox.migrate()
         yield outbox
 
 
-def _play(output: Console, outbox: Outbox, server: MailServer) -> tuple[Arrivals, tuple[StoredEmail, ...]]:
-    from postroom.demo.story import Story
+def _play_waiting(output: Console, story: Story) -> None:
+    """An outage that is waited out."""
     from postroom.work.thread import WorkerThread
 
-    story = Story(outbox, server)
-    with WorkerThread(outbox.settings, grace="5s"):
-        for scene in (story.fair_weather(), story.outage()):
-            _tell(output, scene)
+    with WorkerThread(story.outbox, grace="5s"):
+        _tell(output, story.fair_weather())
+        _tell(output, story.outage())
         with _progress(output) as progress:
             _tell(output, story.recovery(progress))
-    return story.arrivals(), outbox.list(limit=20).emails
 
 
-def _print_addresses(output: Console, desk_url: str, inbox_url: str) -> None:
+def _play_covered(output: Console, story: Story, covered: Outbox) -> None:
+    """An outage that a fallback covers."""
+    from postroom.work.thread import WorkerThread
+
+    _tell(output, story.rent_backup(covered))
+    with WorkerThread(covered, grace="5s"), _progress(output) as progress:
+        _tell(output, story.covered_outage(progress))
+        _tell(output, story.return_home(progress))
+
+
+def _print_addresses(output: Console, desk_url: str, inbox_url: str, backup_url: str) -> None:
     from postroom.demo.house import KEEPER, PASSWORD
 
     lines = {
         "Admin app": desk_url,
         "Sign in as": f"{KEEPER}, password «{PASSWORD}»; the code arrives in the dev inbox",
         "Dev inbox": f"{inbox_url}/",
+        "Its backup": f"{backup_url}/",
     }
     for name, value in lines.items():
         output.print(Text(f"{name:<12} ", style="bold") + Text(value), soft_wrap=True)
@@ -147,7 +186,7 @@ def _print_what_to_try(output: Console) -> None:
     output.print(Text("\nGuests go on writing. Try next\n", style="bold"))
     for line in (
         "sign in to the admin app, and read the code in the dev inbox",
-        "switch on trouble in the dev inbox (refuse, 4xx, 5xx, slow, drop) and watch the dashboard",
+        "switch on trouble in the dev inbox (refuse, 4xx, 5xx, slow, drop) and watch the dashboard and the backup",
         "open an email in the queue: why it waits, what happens next, what the server said",
         "correct a dead one and replay it",
     ):
@@ -172,7 +211,8 @@ def _progress(output: Console) -> Iterator[Callable[[int, int], None]]:
 def _print_arrivals(output: Console, arrivals: Arrivals) -> None:
     told = f"{arrivals.arrived} of {arrivals.enqueued} emails arrived"
     if arrivals.well:
-        output.print(Text(f"{told}, each of them once.", style="green"))
+        covered = f"{arrivals.by_backup} of them left by the backup"
+        output.print(Text(f"{told}, each of them once; {covered}.", style="green"))
         return
     output.print(Text(f"{told}; {arrivals.missing} are missing, {arrivals.twice} came twice.", style="bold red"))
 

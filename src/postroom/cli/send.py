@@ -75,6 +75,7 @@ class WishOptions:
     expires_at: Annotated[str | None, typer.Option(help="Not after then.", metavar="TIME")] = None
     kind: Annotated[str, typer.Option(help="What kind of email it is.")] = ""
     workspace: Annotated[str, typer.Option(help="Whose it is; keys are unique within it.")] = ""
+    route: Annotated[str | None, typer.Option(help="The way out; else as the rules have it.", metavar="NAME")] = None
     sensitive: Annotated[bool, typer.Option("--sensitive", help="Its content is not for everybody's eyes.")] = False
     on_doubt: Annotated[OnDoubt, typer.Option(help="When nobody can know whether it arrived: send again, or hold.")] = (
         OnDoubt.RESEND
@@ -90,6 +91,7 @@ class WishOptions:
             expires_at=coming_moment("--expires-at", self.expires_at, now=now),
             kind=self.kind,
             workspace=self.workspace,
+            route=self.route,
             sensitive=self.sensitive,
             on_doubt=self.on_doubt,
         )

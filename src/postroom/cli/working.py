@@ -19,6 +19,7 @@ from postroom.cli.screen import standard_error
 from postroom.cli.secrets import keep_secret
 from postroom.cli.target import LogLevel, Target, reach
 from postroom.config import RouteTable, Settings
+from postroom.events import listeners_of
 from postroom.store.open import AsyncDatabase, open_async_database, open_database
 from postroom.vocabulary import DEFAULT_ROUTE
 from postroom.work.routes import routes_of
@@ -126,7 +127,9 @@ def run_service(settings: Settings, make: Callable[[AsyncDatabase], Service]) ->
 
 
 async def _run(settings: Settings, make: Callable[[AsyncDatabase], Service]) -> None:
-    database = open_async_database(settings.database.get_secret_value(), tables=settings.tables)
+    database = open_async_database(
+        settings.database.get_secret_value(), tables=settings.tables, listeners=listeners_of(settings)
+    )
     service = make(database)
     running = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -165,7 +165,10 @@ class Settings(BaseSettings):
 
     def channel_tables(self) -> dict[str, dict[str, Any]]:
         """What transports of a channel are told beside their URL, by the channel's name."""
-        own = {each.url: (each.secret.get_secret_value(),) for each in self.events if each.secret is not None}
+        own: dict[str, list[str]] = {}
+        for event in self.events:
+            if event.secret is not None:
+                own.setdefault(event.url, []).append(event.secret.get_secret_value())
         webhook = {
             "secrets": tuple(each.get_secret_value() for each in self.webhooks.secrets),
             "secrets_for": own,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
 from postroom.config.patterns import LISTED, SOME, Kinds
-from postroom.vocabulary import Status
+from postroom.vocabulary import Change
 
 _NESTED = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -49,7 +49,7 @@ class EventSettings(BaseModel):
     url: Annotated[str, AfterValidator(_web_address)]
     secret: Secret | None = None
     """Signs these; those of `[webhooks]` do if not given."""
-    of: Annotated[tuple[Status, ...], LISTED, SOME] = tuple(Status)
-    """The statuses to hear of."""
+    of: Annotated[tuple[Change, ...], LISTED, SOME] = tuple(Change)
+    """The changes to hear of."""
     kind: Kinds | None = None
     """The kinds of emails to hear of, as in a rule of `[[routing]]`; all if not given."""

@@ -37,7 +37,8 @@ class DeskThread:
     def __init__(self, settings: Settings, *, port: int = 0) -> None:
         self._settings = settings
         self._socket = socket.create_server(("127.0.0.1", port))
-        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}/admin"
+        self.port: int = self._socket.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}/admin"
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="postroom-desk", daemon=True)
         self._server: uvicorn.Server | None = None
         self._ready = threading.Event()
@@ -51,13 +52,12 @@ class DeskThread:
         if self._server is not None:
             self._server.should_exit = True
         self._thread.join(10)
+        self._socket.close()
 
     async def _serve(self) -> None:
         import uvicorn
 
-        async with AsyncOutbox(
-            self._settings.database.get_secret_value(), tables=self._settings.tables, sender=self._settings.sender
-        ) as outbox:
+        async with AsyncOutbox.from_settings(self._settings) as outbox:
             config = uvicorn.Config(admin(outbox), lifespan="off", log_level="warning", access_log=False)
             self._server = uvicorn.Server(config)
             self._ready.set()

@@ -1,11 +1,12 @@
-"""A small hotel writes to its guests, and its mail server goes away for a while.
+"""A small hotel writes to its guests, and its mail server goes away for a while: once it is waited for, once covered.
 
 Each scene does something to an outbox and says in a line or two what came of it. The story ends well when every email
-has arrived exactly once.
+has arrived exactly once, over all mail servers together.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -14,9 +15,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from postroom.compose import Email, Invite
+from postroom.operate.service import Operations
+from postroom.operate.story import in_words
 from postroom.outbox import Outbox
 from postroom.settle.policy import RetryPolicy
 from postroom.store.contract import StoredEmail
+from postroom.vocabulary import DEFAULT_ROUTE
+from postroom.work.breaker import BreakerState
 
 SENDER = "Hill House <desk@hillhouse.example>"
 
@@ -35,6 +40,8 @@ class Arrivals:
     arrived: int
     missing: int
     twice: int
+    by_backup: int
+    """How many of them left by the backup."""
 
     @property
     def well(self) -> bool:
@@ -43,7 +50,7 @@ class Arrivals:
 
 
 class MailServer(Protocol):
-    """The guests' mail server: it can go away, come back, and say what it was given."""
+    """A mail server of the house: it can go away, come back, and say what it was given."""
 
     def stop(self) -> object: ...
     def start(self) -> object: ...
@@ -53,9 +60,11 @@ class MailServer(Protocol):
 class Story:
     """The scenes, in order. A worker is expected to be at work."""
 
-    def __init__(self, outbox: Outbox, server: MailServer) -> None:
+    def __init__(self, outbox: Outbox, server: MailServer, backup: MailServer) -> None:
+        """The outbox knows only of the server; one that knows the backup too comes with `rent_backup`."""
         self.outbox = outbox
         self.server = server
+        self.backup = backup
         self._started = datetime.now(UTC)
         self._sent_before = outbox.counts()["sent"]
 
@@ -85,18 +94,50 @@ class Story:
         """The server returns, and everything arrives."""
         self.server.start()
         yield "the mail server is back"
-        expected = len(list(self._emails()))
-        self._wait(lambda: self._all_sent(progress, expected), seconds=PATIENCE)
+        self._wait_for_all(progress)
+
+    def rent_backup(self, outbox: Outbox) -> Iterator[str]:
+        """From here on the house writes through an outbox that knows both servers."""
+        self.outbox = outbox
+        yield "the hotel rents a second mail server: the route backup, named as the fallback of the route default"
+
+    def covered_outage(self, progress: Callable[[int, int], None]) -> Iterator[str]:
+        """The server goes away again, and nobody has to wait."""
+        self.server.stop()
+        yield "the mail server stops again"
+        began = time.monotonic()
+        for guest in ("Hedy", "Mary", "Dorothy"):
+            self.welcome(guest)
+        self.book("Radia")
+        self._wait_for_all(progress)
+        covered = self._rerouted()
+        yield f"{len(covered)} emails left by the backup within {math.ceil(time.monotonic() - began)} seconds"
+        if covered:
+            yield f"the history of one of them says: {covered[0]}"
+        yield f"the desk says: {Operations(self.outbox).house().sentence}"
+
+    def return_home(self, progress: Callable[[int, int], None]) -> Iterator[str]:
+        """The server is back, and takes its emails itself."""
+        self.server.start()
+        yield "the mail server is back"
+        self._wait(self._is_well, seconds=PATIENCE)
+        before = self.server.copies_of_all().total()
+        self.welcome("Barbara")
+        self._wait_for_all(progress)
+        took = self.server.copies_of_all().total() > before
+        yield f"the next welcome left by {'it, as if nothing had happened' if took else 'the backup all the same'}"
 
     def arrivals(self) -> Arrivals:
-        """Counted at the receiving end, by Message-ID."""
-        copies = self.server.copies_of_all()
+        """Counted at the receiving ends, by Message-ID."""
+        by_backup = self.backup.copies_of_all()
+        copies = self.server.copies_of_all() + by_backup
         emails = list(self._emails())
         return Arrivals(
             enqueued=len(emails),
             arrived=sum(copies[email.message_id] > 0 for email in emails),
             missing=sum(copies[email.message_id] == 0 for email in emails),
             twice=sum(copies[email.message_id] > 1 for email in emails),
+            by_backup=sum(by_backup[email.message_id] > 0 for email in emails),
         )
 
     def book(self, guest: str) -> str:
@@ -190,6 +231,21 @@ class Story:
                 waiting = sum(each.sent_at is None for each in self._emails())
                 return f"{waiting} emails wait; one of them says: {email.last_error}"
         return None
+
+    def _rerouted(self) -> list[str]:
+        """What the history of every email that left by another route says of that."""
+        now = datetime.now(UTC)
+        histories = (self.outbox.get(email.id).history for email in self._emails())
+        return [in_words(event, now) for history in histories for event in history if event.what == "rerouted"]
+
+    def _is_well(self) -> bool:
+        """Workers take the server for well again."""
+        states = {route.name: route.state for route in Operations(self.outbox).routes()}
+        return states[DEFAULT_ROUTE] is BreakerState.OK
+
+    def _wait_for_all(self, progress: Callable[[int, int], None]) -> None:
+        expected = len(list(self._emails()))
+        self._wait(lambda: self._all_sent(progress, expected), seconds=PATIENCE)
 
     def _all_sent(self, progress: Callable[[int, int], None], expected: int) -> bool:
         sent = self.outbox.counts()["sent"] - self._sent_before

@@ -91,7 +91,7 @@ OF_THE_DATABASE = (
 
 ATTEMPTS = _counter(
     "attempts", "Attempts by this worker, by the status they led to and how far the conversation came.",
-    "outcome", "phase",
+    "route", "channel", "outcome", "phase",
 )  # fmt: skip
 TAKEOVERS = _counter("lease_takeovers", "Emails that this worker took over from workers that were gone.")
 CLAIMED = _counter("claimed_emails", "Emails that this worker claimed.")

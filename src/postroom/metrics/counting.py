@@ -23,8 +23,8 @@ SEND_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.
 LAG_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0)
 
 
-_DOT = Phase.DOT.value
-_SENT = Status.SENT.value, _DOT
+_DOT, _ANSWER = Phase.DOT.value, Phase.ANSWER.value
+_SENT = Status.SENT.value
 
 
 class Buckets:
@@ -46,13 +46,23 @@ class Buckets:
 class WorkerMeter(Meter):
     """Counts what one worker process does, from its start."""
 
-    __slots__ = ("attempts", "claim", "claimed_emails", "queue_lag", "send", "settle", "settled_emails", "takeovers")
+    __slots__ = (
+        "attempts",
+        "channels",
+        "claim",
+        "claimed_emails",
+        "queue_lag",
+        "send",
+        "settle",
+        "settled_emails",
+        "takeovers",
+    )
 
     def __init__(self) -> None:
-        # All there from the beginning: Prometheus does not see a number grow whose first value is not zero.
-        self.attempts: dict[tuple[str, str], int] = {
-            (outcome.value, phase.value): 0 for outcome in OUTCOMES for phase in Phase
-        }
+        self.attempts: dict[tuple[str, str, str], int] = {}
+        """By route, outcome and phase."""
+        self.channels: dict[str, str] = {}
+        """By route."""
         self.takeovers = 0
         self.claimed_emails = 0
         self.settled_emails = 0
@@ -61,6 +71,13 @@ class WorkerMeter(Meter):
         self.settle = Buckets(DATABASE_SECONDS)
         self.queue_lag = Buckets(LAG_SECONDS)
 
+    def serves(self, route: str, channel: str) -> None:
+        # All there from the beginning: Prometheus does not see a number grow whose first value is not zero.
+        self.channels[route] = channel
+        for outcome in OUTCOMES:
+            for phase in Phase:
+                self.attempts.setdefault((route, outcome.value, phase.value), 0)
+
     def claimed(self, emails: Sequence[Claimed], seconds: float) -> None:
         self.claim.add(seconds)
         self.claimed_emails += len(emails)
@@ -68,13 +85,14 @@ class WorkerMeter(Meter):
             if email.due_at is not None:
                 self.queue_lag.add(max((email.claimed_at - email.due_at).total_seconds(), 0.0))
 
-    def attempted(self, outcome: Outcome, report: Report) -> None:
-        made = outcome.status, outcome.event.get("phase", _DOT)  # a status hashes as its own spelling does
+    def attempted(self, route: str, outcome: Outcome, report: Report) -> None:
+        made = route, outcome.status, outcome.event.get("phase", _DOT)  # a status hashes as its own spelling does
         self.attempts[made] = self.attempts.get(made, 0) + 1
         self.send.add(sum(report.milliseconds.values()) / 1000)
 
-    def sent(self, report: Report) -> None:
-        self.attempts[_SENT] += 1
+    def sent(self, route: str, report: Report) -> None:
+        reply = report.reply
+        self.attempts[route, _SENT, _DOT if reply is None or reply.phase == _DOT else _ANSWER] += 1
         self.send.add(sum(report.milliseconds.values()) / 1000)
 
     def settled(self, emails: int, seconds: float) -> None:

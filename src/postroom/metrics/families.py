@@ -47,8 +47,8 @@ class WorkerCollector(Collector):
     def collect(self) -> Iterable[Metric]:
         meter = self._meter
         attempts = _counter(catalogue.ATTEMPTS)
-        for labels, count in list(meter.attempts.items()):
-            attempts.add_metric(labels, count)
+        for (route, outcome, phase), count in list(meter.attempts.items()):
+            attempts.add_metric([route, meter.channels.get(route, ""), outcome, phase], count)
         yield attempts
         yield _counter(catalogue.TAKEOVERS, meter.takeovers)
         yield _counter(catalogue.CLAIMED, meter.claimed_emails)

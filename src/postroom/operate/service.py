@@ -32,6 +32,7 @@ from postroom.operate.values import (
 )
 from postroom.operate.verb import Awaiting, Blocking, Shell, asks, asks_in_steps, does, does_in_steps
 from postroom.operate.ways_out import Declared, declared_in, move_route, pause_route, resume_route, routes
+from postroom.store.changes import BEGINNING, EVERYTHING, Cursor, Events, Wanted, newest_events, read_events
 from postroom.store.contract import Conservation
 from postroom.store.plan import Course, Plan
 from postroom.store.questions import conservation, histories
@@ -96,6 +97,18 @@ class Verbs(Shell):
     def letter(self, id: str, version: int | None = None, *, workspaces: Workspaces = None) -> Plan[Letter | None]:
         """What an email says, as it is sent; None when it is sensitive, whoever asks."""
         return visible_letter(known_id(id), version, workspaces)
+
+    @asks
+    def events(
+        self, after: Cursor = BEGINNING, *, limit: int = 100, wanted: Wanted = EVERYTHING, workspaces: Workspaces = None
+    ) -> Plan[Events]:
+        """What happened behind a place in the stream, oldest first."""
+        return read_events(after, limit=limit, wanted=replace(wanted, workspaces=workspaces))
+
+    @asks
+    def newest_events(self, limit: int, *, wanted: Wanted = EVERYTHING) -> Plan[Events]:
+        """What happened last, oldest first."""
+        return newest_events(limit, wanted=wanted)
 
     @does_in_steps
     def act(

@@ -11,14 +11,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from postroom.claim.allowance import reserve_rate, return_rate
 from postroom.claim.route import Route
 from postroom.store.contract import Receipt
 from postroom.store.enqueue import enqueue
 from postroom.store.order import Order
-from postroom.store.plan import Plan, ask
+from postroom.store.plan import News, Plan, ask
+from postroom.vocabulary import Change
 from postroom.work.breaker import Breaker
 from postroom.work.breakers import Standing, standing_of
 
@@ -51,7 +51,7 @@ def admit(order: Order, *, routes: Mapping[str, Route], store: bool) -> Plan[Adm
         if rate is not None and obstacle is None:
             yield from return_rate(order.route, 1, rate)
     elif receipt is not None and wished != order.route:
-        yield ask("record", events=[_rerouted(order, wished, standing.breakers[wished].reason)])
+        yield from _tell_of_reroute(order, wished, standing.breakers[wished].reason)
     return Admission(order=order, standing=standing, obstacle=obstacle, receipt=receipt)
 
 
@@ -63,9 +63,13 @@ def _way_out(route: str, routes: Mapping[str, Route], standing: Standing) -> str
     return other if standing.breakers[other].may_send(standing.now) else route
 
 
-def _rerouted(order: Order, wished: str, reason: str) -> dict[str, Any]:
+def _tell_of_reroute(order: Order, wished: str, reason: str) -> Plan[None]:
+    """In the history, in the stream, and to those who listen."""
     detail = json.dumps({"from": wished, "to": order.route, "reason": reason}, ensure_ascii=False)
-    return {"email_id": order.id, "what": "rerouted", "attempt": 0, "actor": None, "detail": detail}
+    event = {"email_id": order.id, "what": "rerouted", "attempt": 0, "actor": None, "detail": detail}
+    yield ask("record", events=[event])
+    yield ask("note_changes", ids=[order.id], what=Change.REROUTED)
+    yield News([order.id], Change.REROUTED)
 
 
 def _closed(breaker: Breaker, now: datetime) -> str | None:

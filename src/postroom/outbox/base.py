@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Self
 
 from postroom import config
@@ -16,6 +16,7 @@ from postroom.config import RouteSettings, Settings
 from postroom.config.routes import as_tables
 from postroom.duration import Duration, parse_duration
 from postroom.errors import ConfigurationError
+from postroom.events import Listener, listeners_of
 from postroom.outbox.inline import InlineSettings
 from postroom.outbox.submission import NOBODY, HouseRules, Sendable, Submission, Wishes
 from postroom.outbox.thread import InlineThread
@@ -40,12 +41,18 @@ PRUNED = (Status.SENT, Status.CANCELLED)
 """What is pruned unless told otherwise: the dead wait for a person."""
 
 
+CHANGES_KEPT = timedelta(days=7)
+"""How long the stream of changes is kept at least: long enough for a reader that was away for some days."""
+
+
 class OutboxBase:
     """What the two shells share: settings, and the decisions made from them."""
 
     settings: Settings
     rules: HouseRules
     clock: Clock | None
+    listeners: tuple[Listener, ...]
+    """Who hears of what is changed through this outbox."""
     _transport: Transport | None = None
 
     def __init__(
@@ -94,6 +101,7 @@ class OutboxBase:
         """Become the outbox of these settings: the one way there, whoever made them."""
         self.settings, self.clock = settings, clock
         self.rules = house_rules(settings)
+        self.listeners = listeners_of(settings)
 
     @property
     def database_url(self) -> str:
@@ -114,12 +122,19 @@ class OutboxBase:
                 limit=settings.inline_limit,
                 keep_sent=bool(settings.retention),
                 clock=self.clock,
+                listeners=self.listeners,
             )
         )
 
-    def routes(self) -> list[Route]:
-        """The ways out of this outbox, to be used in one process and one event loop."""
-        return [Route.over(self._transport)] if self._transport is not None else routes_of(self.settings)
+    def routes(self, *, always: bool = False) -> list[Route]:
+        """The ways out of this outbox, to be used in one process and one event loop.
+
+        With `always`, as workers have it, also those that need no settings. Where a `transport` was given, every route
+        leads there, so that a test sees what rules would have sent elsewhere.
+        """
+        if self._transport is not None:
+            return [Route.over(self._transport, name=name) for name in self.settings.known_routes()]
+        return routes_of(self.settings, always=always)
 
     def _inline_order(self, email: Sendable, key: str | None, wishes: Wishes) -> Order:
         wishes.setdefault("policy", INLINE_POLICY)
@@ -138,9 +153,11 @@ class OutboxBase:
         progress: Callable[[int], None],
     ) -> Course[Pruned]:
         now = self._now()
+        age = self.settings.retention if older_than is None else parse_duration(older_than)
         return housekeeping.prune(
-            before=now - (self.settings.retention if older_than is None else parse_duration(older_than)),
+            before=now - age,
             keys_before=now - self.settings.key_retention,
+            changes_before=now - max(age, CHANGES_KEPT),
             statuses=_prunable(statuses),
             batch=batch,
             archive=archive,

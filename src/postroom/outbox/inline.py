@@ -23,6 +23,7 @@ from typing import Any
 from postroom.claim.clock import DatabaseClock
 from postroom.claim.route import Route
 from postroom.errors import ConfigurationError, SchemaError, StoreUnavailable
+from postroom.events import Listener
 from postroom.logs import logger
 from postroom.outbox.admission import Admission, admit
 from postroom.outbox.outcome import (
@@ -66,6 +67,7 @@ class InlineSettings:
     """How long an inline send may take until its dot, and how long once more its caller waits for the reply."""
     keep_sent: bool
     clock: Clock | None = None
+    listeners: tuple[Listener, ...] = ()
 
 
 class InlineSender:
@@ -75,7 +77,9 @@ class InlineSender:
         self._settings = settings
         self._limit = settings.limit.total_seconds()
         self._clock = DatabaseClock(settings.clock)
-        self._database = open_async_database(settings.database, tables=settings.tables, clock=settings.clock)
+        self._database = open_async_database(
+            settings.database, tables=settings.tables, clock=settings.clock, listeners=settings.listeners
+        )
         self._routes = {route.name: route for route in settings.routes()}
         self._engine: Engine | None = None
         self._beside: set[asyncio.Task[None]] = set()

@@ -20,10 +20,10 @@ from postroom.store.contract import Filter, Page
 from postroom.store.fields import GIVEN_CONTENT, STATUSES, columns
 from postroom.store.housekeeping import left
 from postroom.store.order import terms
-from postroom.store.plan import Course, Plan, ask
+from postroom.store.plan import Course, News, Plan, ask
 from postroom.store.questions import list_emails, recipients_of
 from postroom.store.unreadable import DAMAGE
-from postroom.vocabulary import DEFAULT_ROUTE, EmailId, Status
+from postroom.vocabulary import DEFAULT_ROUTE, Change, EmailId, Status
 
 WAITING = (Status.PENDING, Status.QUEUED, Status.RETRYING, Status.IN_DOUBT)
 
@@ -66,7 +66,7 @@ def cancel(ids: Sequence[EmailId], *, actor: str | None, strict: bool = True) ->
     yield ask("change", changes=[_change(email, Status.CANCELLED, due_now=False) for email in emails])
     yield ask("record", events=[_event(email, "cancelled", actor) for email in emails])
     yield ask("tally", changes=[{"name": "cancelled", "change": len(emails)}])
-    return [email.id for email in emails]
+    return (yield from _told(emails, Change.CANCELLED))
 
 
 def dismiss(ids: Sequence[EmailId], *, actor: str | None, strict: bool = True) -> Plan[list[EmailId]]:
@@ -75,6 +75,7 @@ def dismiss(ids: Sequence[EmailId], *, actor: str | None, strict: bool = True) -
     if not emails:
         return []
     yield ask("record", events=[_event(email, "dismissed", actor) for email in emails])
+    yield from _told(emails, Change.DISMISSED)
     yield ask("forget", ids=[email.id for email in emails], events=False)
     yield ask("tally", changes=left(Status.DEAD, len(emails), to="dismissed"))
     return [email.id for email in emails]
@@ -106,6 +107,7 @@ def _replay(email: _Locked, corrections: dict[str, Any], actor: str | None, limi
     change = _change(email, Status.PENDING, due_now=True) | {"version": version, "outcomes": outcomes}
     yield ask("change", changes=[change])
     yield ask("record", events=[_event(email, "replayed", actor, corrected=sorted(corrections), version=version)])
+    yield from _told([email], Change.PENDING)
     yield ask("wake_routes", routes=[email.route])
 
 
@@ -166,7 +168,15 @@ def _requeue(emails: list[_Locked], *, what: str, actor: str | None) -> Plan[lis
     yield ask("change", changes=changes)
     yield ask("record", events=[_event(email, what, actor) for email in emails])
     yield ask("wake_routes", routes=sorted({email.route for email in emails}))
-    return [email.id for email in emails]
+    return (yield from _told(emails, Change.PENDING))
+
+
+def _told(emails: list[_Locked], change: Change) -> Plan[list[EmailId]]:
+    """Tell the stream, and those who listen, what was done to emails that are still there; their ids."""
+    ids = [email.id for email in emails]
+    yield ask("note_changes", ids=ids, what=change)
+    yield News(ids, change)
+    return ids
 
 
 def move_route(*, from_route: str, to: str, actor: str | None, limit: int) -> Plan[int]:
@@ -178,10 +188,12 @@ def move_route(*, from_route: str, to: str, actor: str | None, limit: int) -> Pl
     if to == from_route:
         return 0
     detail = json.dumps({"from": from_route, "to": to}, ensure_ascii=False)
-    [[moved]] = yield ask("move_route", route=from_route, onto=to, limit=limit, actor=actor, detail=detail)
+    rows = yield ask("move_route", route=from_route, onto=to, limit=limit, actor=actor, detail=detail)
+    moved = [EmailId(row[0]) for row in rows]
     if moved:
+        yield News(moved, Change.REROUTED)
         yield ask("wake_routes", routes=[to])
-    return int(moved)
+    return len(moved)
 
 
 def act_on_all(

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Any
 
 from postroom.store.contents import carries, digests_in, read_attachments
@@ -14,8 +15,8 @@ from postroom.store.contract import Claim, Claimed, Settlement, instant
 from postroom.store.enqueue import enqueue
 from postroom.store.fields import CLAIMED, columns, readers, written_out
 from postroom.store.housekeeping import forget
-from postroom.store.plan import Documents, Plan, Rows, ask
-from postroom.vocabulary import DEFAULT_ROUTE, EmailId, OnDoubt, Priority, Status
+from postroom.store.plan import Documents, News, Plan, Rows, ask, ask_binary
+from postroom.vocabulary import DEFAULT_ROUTE, Change, EmailId, OnDoubt, Priority, Status
 
 _CAREFUL = {
     "read_on_doubt": defaultdict(lambda: OnDoubt.HOLD, {each.value: each for each in OnDoubt}),
@@ -57,7 +58,7 @@ def claim(
     if onto is not None:
         detail = json.dumps({"from": route, "to": onto, "reason": reason}, ensure_ascii=False)
         away = {"onto": onto, "actor": None, "detail": detail}
-    rows = yield ask(
+    rows = yield ask_binary(
         "claim_onto" if away else "claim",
         route=route,
         doubts=0 if away else MANY,
@@ -72,7 +73,10 @@ def claim(
         bulk_open=int(Priority.BULK not in closed),
         whole=whole,
     )
-    return (yield from claimed_emails(rows))
+    emails = yield from claimed_emails(rows)
+    if away:
+        yield News([email.id for email in emails], Change.REROUTED)
+    return emails
 
 
 def take_over(
@@ -125,7 +129,9 @@ def defer(claims: Collection[Claim], *, until: datetime, reason: str) -> Plan[se
         return set()
     detail = json.dumps({"until": until.isoformat(), "reason": reason}, ensure_ascii=False)
     rows = yield ask("defer", claims=names(claims), until=until, detail=detail)
-    return {EmailId(row[0]) for row in rows}
+    deferred = {EmailId(row[0]) for row in rows}
+    yield News(deferred, Change.DEFERRED)
+    return deferred
 
 
 def settle(settlements: Sequence[Settlement], *, keep_sent: bool = True) -> Plan[set[EmailId]]:
@@ -137,6 +143,7 @@ def settle(settlements: Sequence[Settlement], *, keep_sent: bool = True) -> Plan
     settled = yield from _settle(settlements)
     if new := [s for s in settlements if s.order and s.status is not Status.SENT and s.claim.id not in settled]:
         settled |= yield from _take_in_and_settle(new)
+    yield News(settled)
     if not keep_sent:
         sent = [s.claim.id for s in settlements if s.status is Status.SENT and s.claim.id in settled]
         yield from forget(sent, was=Status.SENT)
@@ -160,8 +167,14 @@ def _take_in_and_settle(settlements: Sequence[Settlement]) -> Plan[set[EmailId]]
 
 
 def claimed_emails(rows: Rows) -> Plan[list[Claimed]]:
-    """The emails that a claim returned, with what they carry."""
-    return (yield from _with_attachments([_claimed(*row) for row in rows]))
+    """The emails that a claim returned, with what they carry, in the order of their turns.
+
+    Sorted here, because a database would carry all they say along while it sorts.
+    """
+    return (yield from _with_attachments([_claimed(*row) for row in sorted(rows, key=_turn)]))
+
+
+_turn = itemgetter(*(columns(CLAIMED).index(name) for name in ("priority", "due_at", "id")))
 
 
 def _expressions() -> dict[str, str]:

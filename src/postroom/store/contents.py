@@ -11,7 +11,7 @@ from operator import itemgetter
 from postroom.compose import Letter
 from postroom.errors import UnreadableEmail
 from postroom.store.order import tags_in
-from postroom.store.plan import Plan, Rows, ask, ask_octets
+from postroom.store.plan import Plan, Rows, ask, ask_binary
 from postroom.store.unreadable import DAMAGE, GONE
 from postroom.vocabulary import EmailId
 
@@ -50,14 +50,14 @@ def read_content(id: EmailId, version: int, envelope: str) -> Plan[Content]:
 
     Raises `UnreadableEmail` where it is gone, and `ValueError` where it cannot be read.
     """
-    bodies = _joined((yield ask_octets("bodies", id=id, version=version)))
+    bodies = _joined((yield ask_binary("bodies", id=id, version=version)))
     if not bodies:
         raise UnreadableEmail(id, GONE)
     for body in bodies.values():
         _check_utf8(body or b"")
     digests, attachments = digests_in(envelope), dict[str, bytes | None]()
     if digests:
-        attachments = _joined((yield ask_octets("attachment_pieces", digests=digests)))
+        attachments = _joined((yield ask_binary("attachment_pieces", digests=digests)))
     return Content(
         text=bodies["text"],
         html=bodies["html"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -13,7 +13,7 @@ from postroom.errors import ConfigurationError
 from postroom.store.contract import microseconds
 from postroom.store.fields import fragments
 from postroom.store.plan import Documents, Statement
-from postroom.store.queries import ParameterStyle, Queries
+from postroom.store.queries import ParameterStyle, Queries, Spelled, spell
 
 PLAIN = frozenset({str, int, bool, float, bytes, type(None)})
 """Types that every driver takes as they are."""
@@ -43,8 +43,13 @@ class Dialect:
         if "now" not in values:
             now = self.clock()
             values["now"] = None if now is None else self.instant(now)
-        for spelled in self.queries.spell(statement.name, style):
+        for spelled in self._spelled(statement, style):
             yield spelled.sql, spelled.bind(values)
+
+    def _spelled(self, statement: Statement, style: ParameterStyle) -> Iterable[Spelled]:
+        if statement.sql is None:
+            return self.queries.spell(statement.name, style)
+        return [spell(statement.sql, style)]
 
     def encode(self, value: Any) -> Any:
         """A value as every driver of this database takes it: enums by value, instants and lists as text or numbers."""

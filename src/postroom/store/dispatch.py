@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from postroom.store.claims import WHOLE, claimed_emails, names
 from postroom.store.contract import Claim, Claimed, instant
 from postroom.store.fields import DEAD_REASONS
-from postroom.store.plan import Plan, ask
+from postroom.store.plan import News, Plan, ask, ask_binary
 from postroom.store.questions import asked_routes
 from postroom.vocabulary import DeadReason, EmailId, LeaseToken, Priority
 
@@ -103,7 +103,8 @@ def claim_queued(
     """
     if not messages:
         return []
-    rows = yield ask("claim_queued", messages=_named(messages), worker=worker, lease=lease.total_seconds(), whole=whole)
+    given = {"messages": _named(messages), "worker": worker, "lease": lease.total_seconds(), "whole": whole}
+    rows = yield ask_binary("claim_queued", **given)
     return (yield from claimed_emails(rows))
 
 
@@ -141,7 +142,9 @@ def give_up(claims: Collection[Claim]) -> Plan[set[EmailId]]:
     if not claims:
         return set()
     rows = yield ask("give_up", claims=names(claims))
-    return {EmailId(row[0]) for row in rows}
+    dead = {EmailId(row[0]) for row in rows}
+    yield News(dead)
+    return dead
 
 
 def unannounced(*, limit: int) -> Plan[list[Died]]:

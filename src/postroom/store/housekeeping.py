@@ -28,7 +28,7 @@ class Pruned:
     removed: int
     """Emails."""
     swept: int
-    """Attachments, keys and events that nothing needed any more."""
+    """Attachments, keys, events and rows of the stream that nothing needed any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +44,7 @@ def prune(
     *,
     before: datetime,
     keys_before: datetime,
+    changes_before: datetime,
     statuses: Collection[Status],
     batch: int,
     archive: Archive | None,
@@ -55,7 +56,7 @@ def prune(
         removed += went
         progress(removed)
     swept = 0
-    while went := (yield sweep(before=before, keys_before=keys_before, limit=batch)):
+    while went := (yield sweep(before=before, keys_before=keys_before, changes_before=changes_before, limit=batch)):
         swept += went
     yield compact()
     return Pruned(removed=removed, swept=swept)
@@ -127,17 +128,22 @@ def read_archive(ids: Sequence[EmailId]) -> Plan[list[dict[str, Any]]]:
     return found
 
 
-def sweep(*, before: datetime, keys_before: datetime, limit: int) -> Plan[int]:
-    """Remove what no email needs any more: attachments, events of emails long gone, keys past their keep."""
+def sweep(*, before: datetime, keys_before: datetime, changes_before: datetime, limit: int) -> Plan[int]:
+    """Remove what nobody needs any more: attachments, events of emails long gone, keys and changes past their keep."""
     unused = yield ask("unused_attachments", limit=limit)
     attachments = yield ask("sweep_attachments", digests=[digest for (digest,) in unused])
     events = yield ask("sweep_events", before=before, limit=limit)
     keys = yield ask("sweep_keys", before=keys_before, limit=limit)
-    return len(attachments) + len(events) + len(keys)
+    changes = yield ask("sweep_changes", before=changes_before, limit=limit)
+    return len(attachments) + len(events) + len(keys) + len(changes)
 
 
 def compact() -> Plan[None]:
-    """Sum up the tallies of past minutes. The sums stay the same; only the number of rows shrinks."""
+    """Sum up the tallies of past minutes. The sums stay the same; only the number of rows shrinks.
+
+    Also have rows of the stream that came from another server, by a dump, stand before all that happened since.
+    """
     [[mine]] = yield ask("try_compaction")
     if mine:
+        yield ask("adopt_changes")
         yield ask("compact_tallies")

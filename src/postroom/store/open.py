@@ -7,6 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from postroom.errors import ConfigurationError
 from postroom.store.dialect import Clock
+from postroom.store.listening import Listener
 from postroom.store.postgres.awaiting import AsyncPostgresDatabase
 from postroom.store.postgres.database import PostgresDatabase
 from postroom.store.sqlite.awaiting import AsyncSqliteDatabase
@@ -18,24 +19,32 @@ AsyncDatabase = AsyncSqliteDatabase | AsyncPostgresDatabase
 _KNOWN = "use sqlite:///file.db or postgresql://user@host/database"
 
 
-def open_database(url: str, *, tables: str = "postroom", clock: Clock | None = None) -> Database:
-    """The database of a URL, for threads. Nothing is connected yet. Without a clock it goes by the database's own."""
+def open_database(
+    url: str, *, tables: str = "postroom", clock: Clock | None = None, listeners: tuple[Listener, ...] = ()
+) -> Database:
+    """The database of a URL, for threads. Nothing is connected yet. Without a clock it goes by the database's own.
+
+    `listeners` hear of every change of state that is made through it.
+    """
     match _kind(url):
         case "sqlite":
-            return SqliteDatabase(_path(url), prefix=f"{tables}_", clock=clock)
+            return SqliteDatabase(_path(url), prefix=f"{tables}_", clock=clock, listeners=listeners)
         case _:
             libpq, pooled = _libpq(url)
-            return PostgresDatabase(libpq, schema=tables, clock=clock, pooled=pooled)
+            return PostgresDatabase(libpq, schema=tables, clock=clock, pooled=pooled, listeners=listeners)
 
 
-def open_async_database(url: str, *, tables: str = "postroom", clock: Clock | None = None) -> AsyncDatabase:
+def open_async_database(
+    url: str, *, tables: str = "postroom", clock: Clock | None = None, listeners: tuple[Listener, ...] = ()
+) -> AsyncDatabase:
     """The database of a URL, for event loops. Nothing is connected yet."""
     match _kind(url):
         case "sqlite":
-            return AsyncSqliteDatabase(SqliteDatabase(_path(url), prefix=f"{tables}_", clock=clock))
+            database = SqliteDatabase(_path(url), prefix=f"{tables}_", clock=clock, listeners=listeners)
+            return AsyncSqliteDatabase(database)
         case _:
             libpq, pooled = _libpq(url)
-            return AsyncPostgresDatabase(libpq, schema=tables, clock=clock, pooled=pooled)
+            return AsyncPostgresDatabase(libpq, schema=tables, clock=clock, pooled=pooled, listeners=listeners)
 
 
 def _kind(url: str) -> str:

@@ -7,9 +7,11 @@ The pair of drivers below carries a plan to a database; whoever calls them owns 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from postroom.vocabulary import Change, EmailId
 
 T = TypeVar("T")
 Asked = TypeVar("Asked")
@@ -25,8 +27,11 @@ class Statement:
 
     name: str
     parameters: Mapping[str, Any]
-    octets: bool = False
-    """Its rows bring octets, to be sent as they are where a driver would have them written in hexadecimal."""
+    binary: bool = False
+    """Its rows come in the database's own form where a driver would have them written out: octets in hexadecimal, times
+    and numbers in digits."""
+    sql: str | None = None
+    """The query itself, where it is somebody else's; its name then says whose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +50,16 @@ class Documents:
     each: Sequence[str | Mapping[str, Any]]
 
 
-Step = Statement | Copy
+@dataclass(frozen=True, slots=True)
+class News:
+    """Emails that this transaction has changed, for those who listen to the database; see `listening.py`."""
+
+    ids: Collection[EmailId]
+    change: Change | None = None
+    """What happened to all of them; None where their status says it."""
+
+
+Step = Statement | Copy | News
 Plan = Generator[Step, Rows, T]
 """Yields steps, is sent their rows, returns the verb's result."""
 
@@ -55,9 +69,14 @@ def ask(name: str, /, **parameters: Any) -> Statement:
     return Statement(name, parameters)
 
 
-def ask_octets(name: str, /, **parameters: Any) -> Statement:
-    """The same for a query whose rows bring large octets."""
-    return Statement(name, parameters, octets=True)
+def ask_binary(name: str, /, **parameters: Any) -> Statement:
+    """The same for a query whose rows are large, or are read thousands of times a second."""
+    return Statement(name, parameters, binary=True)
+
+
+def ask_sql(sql: str, /, **parameters: Any) -> Statement:
+    """A statement of one's own, in the SQL of the outbox's database, with parameters written `:name`."""
+    return Statement("sql", parameters, sql=sql)
 
 
 Course = Generator[Plan[Any], Any, T]

@@ -68,7 +68,7 @@ class Queries:
             return self._spelled[name, style]
         except KeyError:
             text = place_tables(self._texts[name], self._tables)
-            spelled = tuple(_spell(statement, style) for statement in statements(text))
+            spelled = tuple(spell(statement, style) for statement in statements(text))
             self._spelled[name, style] = spelled
             return spelled
 
@@ -88,7 +88,8 @@ def statements(text: str) -> list[str]:
     return [part.strip() for part in _END.split(_COMMENT.sub("", text)) if part.strip()]
 
 
-def _spell(sql: str, style: ParameterStyle) -> Spelled:
+def spell(sql: str, style: ParameterStyle) -> Spelled:
+    """One statement, with its parameters written as the driver wants them."""
     match style:
         case ParameterStyle.NAMED:
             return Spelled(sql, None)

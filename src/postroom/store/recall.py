@@ -15,7 +15,7 @@ from typing import Any
 
 from postroom.store.contract import Settlement
 from postroom.store.housekeeping import forget
-from postroom.store.plan import Documents, Plan, ask
+from postroom.store.plan import Documents, News, Plan, ask
 from postroom.vocabulary import EmailId, Status
 
 
@@ -41,6 +41,7 @@ def recall(known: Sequence[Accepted], *, keep_sent: bool = True) -> Plan[set[Ema
     rows = [_row(each) for each in newest.values()]
     [[ids]] = yield ask("recall", accepted=Documents(rows))
     recalled = set[EmailId](json.loads(ids))
+    yield News(recalled)
     if not keep_sent:
         yield from forget(sorted(recalled), was=Status.SENT)
     return recalled

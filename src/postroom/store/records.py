@@ -8,6 +8,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from postroom.store.changes import Event
 from postroom.store.contract import StoredEmail
 from postroom.vocabulary import Priority
 
@@ -41,3 +42,19 @@ def _plain(value: Any) -> Any:
             return [_plain(each) for each in value]
         case _:
             return value
+
+
+def event_record(event: Event) -> dict[str, Any]:
+    """One line of the stream."""
+    return {
+        "id": str(event.id),
+        "at": event.at.isoformat(),
+        "event": event.change.value,
+        "email_id": event.email_id,
+        "attempts": event.attempts,
+        "kind": event.kind,
+        "workspace": event.workspace,
+        "route": event.route,
+        "channel": event.channel,
+        "key": event.key,
+    }

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
+from postroom.outbox import Outbox
 from postroom.send.memory import MemoryTransport
 from postroom.testing.http import ScriptedHttp
 from postroom.testing.proxy import FaultProxy
@@ -38,3 +40,15 @@ def fault_proxy() -> Iterator[Callable[..., FaultProxy]]:
 def memory_transport() -> MemoryTransport:
     """A transport that keeps what it is given; see `MemoryTransport`."""
     return MemoryTransport()
+
+
+@pytest.fixture
+def postroom_outbox(tmp_path: Path, memory_transport: MemoryTransport) -> Iterator[Outbox]:
+    """An outbox on a database of the test's own, whose emails end in `memory_transport`; closed with the test.
+
+    Nothing comes from the settings of whoever runs the test but what is not said here.
+    """
+    url = f"sqlite:///{tmp_path / 'postroom.db'}"
+    with Outbox(url, transport=memory_transport, sender="Postroom tests <tests@example.org>") as outbox:
+        outbox.migrate()
+        yield outbox

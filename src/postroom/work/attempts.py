@@ -58,6 +58,7 @@ class Attempts:
         self._records = records
         self._held = records.held
         self._meter = meter
+        meter.serves(route.name, route.channel.name)
         self._packing = Packing(route.channel, buffer=buffer, records=records, loading=loading)
         self._limit = limit
         self._soon = soon
@@ -125,7 +126,7 @@ class Attempts:
         settled = accepted(parcel, report)
         if settled is not None:
             self._records.keep(parcel, settled, report)
-            self._meter.sent(report)
+            self._meter.sent(self.route.name, report)
             tell_sent(settled, report)
             self.minder.hear(OK)
             return
@@ -138,7 +139,7 @@ class Attempts:
             found_out=self.minder.suspects_nothing(),
         )
         self._records.keep(parcel, settlement(parcel.claimed, outcome, doubt=left_in_doubt(report)), report)
-        self._meter.attempted(outcome, report)
+        self._meter.attempted(self.route.name, outcome, report)
         tell_attempt(parcel.claim.id, outcome, report)
         if outcome.transport is not None:
             self.minder.hear(outcome.transport)

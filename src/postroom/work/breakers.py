@@ -3,7 +3,7 @@ and is the business of `claim/allowance.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from postroom.settle.verdict import TransportVerdict
 from postroom.store.contract import instant, moment
 from postroom.store.plan import Plan, ask
-from postroom.work.breaker import Breaker, BreakerState
+from postroom.work.breaker import WELL, Breaker, BreakerState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,10 +34,10 @@ class Standing:
     """By the database's clock."""
 
 
-def standing_of(servers: Mapping[str, str]) -> Plan[Standing]:
+def standing_of(servers: Mapping[str, str], *, unused: Collection[str] = ()) -> Plan[Standing]:
     """How routes are doing, by name, asked without waiting for anybody. `servers` tells where each leads.
 
-    One that nobody has used yet is made known, and so is a route that leads somewhere else by now.
+    One that nobody has used yet is made known, unless it is to stay `unused`; so is one that leads elsewhere by now.
     """
     known = {name: (server, columns) for name, server, *columns in (yield ask("transports"))}
     breakers, told = dict[str, Breaker](), None
@@ -45,9 +45,13 @@ def standing_of(servers: Mapping[str, str]) -> Plan[Standing]:
         if name in known and known[name][0] == server:
             *columns, told = known[name][1]
             breakers[name] = _breaker(*columns)
+        elif name in unused:
+            breakers[name] = WELL
         else:
             yield ask("name_transport", name=name, server=server)
             breakers[name], _arrival, told = yield from _lock(name)
+    if told is None:
+        [[told]] = yield ask("clock")
     return Standing(breakers=breakers, now=instant(told))
 
 

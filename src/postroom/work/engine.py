@@ -194,7 +194,8 @@ class Engine:
             self._changed()
         before = {name: attempts.minder.breaker for name, attempts in self.routes.items()}
         servers = {name: attempts.route.server for name, attempts in self.routes.items()}
-        standing = await self._database.run(standing_of(servers), atomic=False)
+        unused = [name for name, each in self.routes.items() if each.route.unasked and not each.buffer.taken]
+        standing = await self._database.run(standing_of(servers, unused=unused), atomic=False)
         self.clock.anchor(standing.now)
         for name, attempts in self.routes.items():
             attempts.unblock_followers()

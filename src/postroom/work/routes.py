@@ -26,8 +26,10 @@ def routes_of(settings: Settings, *, only: Collection[str] = (), always: bool = 
     if unknown := [name for name in only if name not in known]:
         names = ", ".join(known)
         raise ConfigurationError(f"no route that can be used here is called {unknown[0]!r}; those that can: {names}")
-    tables = settings.channel_tables()
-    return [_route(route, tables) for name, route in known.items() if not only or name in only]
+    tables, named = settings.channel_tables(), settings.all_routes()
+    return [
+        _route(route, tables, unasked=name not in named) for name, route in known.items() if not only or name in only
+    ]
 
 
 def _unasked() -> dict[str, RouteSettings]:
@@ -41,6 +43,6 @@ def _unasked() -> dict[str, RouteSettings]:
     return found
 
 
-def _route(route: RouteSettings, tables: Mapping[str, Mapping[str, Any]]) -> Route:
+def _route(route: RouteSettings, tables: Mapping[str, Mapping[str, Any]], *, unasked: bool) -> Route:
     channel, transport = transport_for(route.url, tables=tables)
-    return Route(name=route.name, channel=channel, transport=transport, fallback=route.fallback)
+    return Route(name=route.name, channel=channel, transport=transport, fallback=route.fallback, unasked=unasked)

@@ -78,6 +78,11 @@ class Settler:
             if settlement.claim.id not in ours:
                 logger.warning("settled too late", email_id=settlement.claim.id, status=settlement.status.value)
 
+    def _is_more_than_a_settle(self, group: list[Settlement]) -> bool:
+        """Whether it takes more than one statement, to be held together by a transaction."""
+        listened = bool(self._database.listeners)
+        return listened or not self._keep_sent or any(settlement.order for settlement in group)
+
     async def _persist(self, group: list[Settlement]) -> set[EmailId]:
         """Have the database record a group, however long it takes to come back; those that were ours to settle."""
         pause = FIRST_PAUSE
@@ -86,7 +91,7 @@ class Settler:
                 reach("before_settle")
                 asked = time.monotonic()
                 plan = claims.settle(group, keep_sent=self._keep_sent)
-                ours = await self._database.run(plan, atomic=not self._keep_sent or any(each.order for each in group))
+                ours = await self._database.run(plan, atomic=self._is_more_than_a_settle(group))
                 self.meter.settled(len(ours), time.monotonic() - asked)
                 reach("after_settle")
                 return ours

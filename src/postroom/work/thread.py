@@ -1,20 +1,24 @@
 """A worker inside another process: in a thread with an event loop of its own.
 
-    with WorkerThread(outbox.settings):
+    with WorkerThread(outbox):
         ...
 
-For a small application that wants no second process, and for demonstrations. Several may run at once, here and
-elsewhere: they share the work as any workers do.
+For a small application that wants no second process, for tests and for demonstrations. Several may run at once, here
+and elsewhere: they share the work as any workers do.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from typing import Self
+from collections.abc import Callable
+from typing import Protocol, Self
 
+from postroom.claim.route import Route
 from postroom.config import Settings
 from postroom.duration import Duration, parse_duration
+from postroom.events import listeners_of
+from postroom.store.dialect import Clock
 from postroom.store.open import open_async_database
 from postroom.work.journal import journal_folder
 from postroom.work.routes import routes_of
@@ -38,12 +42,25 @@ def worker_settings(
     )
 
 
+class Served(Protocol):
+    """What a worker has to know of an outbox: an `Outbox` or an `AsyncOutbox`."""
+
+    settings: Settings
+    clock: Clock | None
+
+    def routes(self, *, always: bool = False) -> list[Route]:
+        """Its ways out, made for whoever calls; with `always`, those that need no settings too."""
+
+
 class WorkerThread:
     """Works from `start` to `stop`; stopping lets what is under way finish and gives the rest back."""
 
-    def __init__(self, settings: Settings, *, grace: Duration = "30s") -> None:
-        self._settings = settings
-        routes_of(settings, always=True)  # what is wrong with them is told here, and not in a thread
+    def __init__(self, outbox: Served | Settings, *, grace: Duration = "30s") -> None:
+        """Given an outbox, it sends by the ways out of that outbox, `Outbox(transport=…)` included."""
+        self._settings = outbox if isinstance(outbox, Settings) else outbox.settings
+        self._clock = None if isinstance(outbox, Settings) else outbox.clock
+        self._routes = _routes_for(outbox)
+        self._routes()  # what is wrong with them is told here, and not in a thread
         self._grace = grace
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._work()), name="postroom-worker", daemon=True)
@@ -69,11 +86,15 @@ class WorkerThread:
 
     async def _work(self) -> None:
         self._loop = asyncio.get_running_loop()
-        database = open_async_database(self._settings.database.get_secret_value(), tables=self._settings.tables)
+        settings = self._settings
+        database = open_async_database(
+            settings.database.get_secret_value(),
+            tables=settings.tables,
+            clock=self._clock,
+            listeners=listeners_of(settings),
+        )
         try:
-            self._worker = Worker(
-                database, routes_of(self._settings, always=True), worker_settings(self._settings, grace=self._grace)
-            )
+            self._worker = Worker(database, self._routes(), worker_settings(settings, grace=self._grace))
         except BaseException as error:
             self._failure = error
             raise
@@ -83,3 +104,10 @@ class WorkerThread:
             await self._worker.run()
         finally:
             await database.close()
+
+
+def _routes_for(outbox: Served | Settings) -> Callable[[], list[Route]]:
+    """How the ways out are made, in the thread that is to use them."""
+    if isinstance(outbox, Settings):
+        return lambda: routes_of(outbox, always=True)
+    return lambda: outbox.routes(always=True)

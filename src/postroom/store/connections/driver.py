@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 from postroom.store.connections.caller import check_dialect, tell_missing_tables
 from postroom.store.connections.transaction import Bracket
 from postroom.store.dialect import Dialect
-from postroom.store.plan import Copy, Plan, Rows, Step, adrive, drive
+from postroom.store.plan import Copy, News, Plan, Rows, Step, adrive, drive
 from postroom.store.queries import ParameterStyle
 
 T = TypeVar("T")
@@ -45,6 +45,7 @@ class SyncDriver(ABC):
         if isinstance(step, Copy):
             self.copy(step, dialect)
             return []
+        assert not isinstance(step, News), "what changes emails runs on the outbox's own connections"
         rows: Rows = []
         for sql, parameters in dialect.speak(step, self.style):
             rows = self.execute(sql, parameters)
@@ -100,6 +101,7 @@ class AsyncDriver(ABC):
         if isinstance(step, Copy):
             await self.copy(step, dialect)
             return []
+        assert not isinstance(step, News), "what changes emails runs on the outbox's own connections"
         rows: Rows = []
         for sql, parameters in dialect.speak(step, self.style):
             rows = await self.execute(sql, parameters)

@@ -11,7 +11,8 @@ from postroom.errors import StoreUnavailable
 from postroom.fork import tell_after_fork
 from postroom.store.connections.postgres import gives_rows
 from postroom.store.failures import raise_plainly
-from postroom.store.plan import Copy, Plan, Rows, Step, adrive
+from postroom.store.listening import tell
+from postroom.store.plan import Copy, News, Plan, Rows, Step, adrive
 from postroom.store.postgres.session import UTC, Postgres, abandoned
 from postroom.store.queries import ParameterStyle
 
@@ -165,8 +166,10 @@ class AsyncPostgresDatabase(Postgres):
                 for row in step.rows:
                     await copy.write_row(row)
             return []
+        if isinstance(step, News):
+            return await adrive(tell(step, self.listeners), lambda heard: self._execute(cursor, heard))
         for sql, values in self.dialect.speak(step, ParameterStyle.PYFORMAT):
-            await cursor.execute(sql, values, binary=step.octets)
+            await cursor.execute(sql, values, binary=step.binary)
         return await cursor.fetchall() if gives_rows(cursor) else []
 
 

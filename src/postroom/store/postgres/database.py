@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from postroom.fork import tell_after_fork
 from postroom.store.connections.postgres import gives_rows
 from postroom.store.failures import raise_plainly
-from postroom.store.plan import Copy, Plan, Rows, Step, drive
+from postroom.store.listening import tell
+from postroom.store.plan import Copy, News, Plan, Rows, Step, drive
 from postroom.store.postgres.session import UTC, Postgres, abandoned
 from postroom.store.queries import ParameterStyle
 
@@ -125,6 +126,8 @@ class PostgresDatabase(Postgres):
                 for row in step.rows:
                     copy.write_row(row)
             return []
+        if isinstance(step, News):
+            return drive(tell(step, self.listeners), lambda heard: self._execute(cursor, heard))
         for sql, values in self.dialect.speak(step, ParameterStyle.PYFORMAT):
-            cursor.execute(sql, values, binary=step.octets)
+            cursor.execute(sql, values, binary=step.binary)
         return cursor.fetchall() if gives_rows(cursor) else []

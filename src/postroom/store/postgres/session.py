@@ -15,6 +15,7 @@ from postroom.errors import ConfigurationError
 from postroom.fork import lead_nowhere
 from postroom.store.dialect import Clock, postgres_dialect
 from postroom.store.failures import says_read_only, spoils_connection
+from postroom.store.listening import Listener
 from postroom.store.plan import Copy
 from postroom.store.postgres.idle import has_news
 
@@ -39,8 +40,10 @@ class Postgres:
         clock: Clock | None = None,
         connections: int = 8,
         pooled: bool = False,
+        listeners: tuple[Listener, ...] = (),
     ) -> None:
         self.url = url
+        self.listeners = listeners
         self.pooled = pooled
         """A pooler stands between, and gives each transaction to another session."""
         self.session = self._session(pooled)

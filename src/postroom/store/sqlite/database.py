@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,7 +17,8 @@ from postroom.errors import ConfigurationError, PostroomError
 from postroom.fork import tell_after_fork
 from postroom.store.dialect import PLAIN, Clock, sqlite_dialect
 from postroom.store.failures import raise_plainly
-from postroom.store.plan import Copy, Plan, Rows, Step, ask, drive
+from postroom.store.listening import Listener, tell
+from postroom.store.plan import Copy, News, Plan, Rows, Step, ask, drive
 from postroom.store.queries import ParameterStyle
 from postroom.store.sqlite.connection import Connection, connect
 
@@ -38,7 +41,13 @@ class SqliteDatabase:
     copies = True
 
     def __init__(
-        self, path: Path, *, prefix: str = "postroom_", clock: Clock | None = None, patience: float = 30
+        self,
+        path: Path,
+        *,
+        prefix: str = "postroom_",
+        clock: Clock | None = None,
+        patience: float = 30,
+        listeners: tuple[Listener, ...] = (),
     ) -> None:
         """`patience`: seconds to wait for another writer before saying that the database is busy."""
         if sqlite3.sqlite_version_info < OLDEST:
@@ -47,6 +56,7 @@ class SqliteDatabase:
             )
         self.path = path
         self.dialect = sqlite_dialect(prefix=prefix, clock=clock or _utc_now)
+        self.listeners = listeners
         self._patience = patience
         self._begin_anew()
         tell_after_fork(self)
@@ -208,6 +218,8 @@ class SqliteDatabase:
     def _execute(self, connection: Connection, step: Step) -> Rows:
         if isinstance(step, Copy):
             return self._copy(connection, step)
+        if isinstance(step, News):
+            return drive(tell(step, self.listeners), lambda heard: self._execute(connection, heard))
         return _fetch(connection, self.dialect.speak(step, ParameterStyle.NAMED))
 
     def _execute_apart(self, connection: Connection, step: Step) -> Rows:
@@ -216,13 +228,20 @@ class SqliteDatabase:
         if isinstance(step, Copy):
             with self._transaction(connection, writes=True):
                 return self._copy(connection, step)
+        if isinstance(step, News):
+            return self._told_nobody()
         statements = list(self.dialect.speak(step, ParameterStyle.NAMED))
-        question = [statements.pop()] if statements[-1][0].startswith("SELECT") else []
+        question = [statements.pop()] if _is_question(statements[-1][0]) else []
         rows: Rows = []
         if statements:
             with self._transaction(connection, writes=True):
                 rows = _fetch(connection, statements)
         return _fetch(connection, question) if question else rows
+
+    def _told_nobody(self) -> Rows:
+        if self.listeners:
+            raise RuntimeError("what is changed step by step cannot be listened to; run the plan as one transaction")
+        return []
 
     def _copy(self, connection: Connection, copy: Copy) -> Rows:
         """SQLite has no COPY; one prepared INSERT run over all rows is its quickest way."""
@@ -233,6 +252,15 @@ class SqliteDatabase:
             ([value if type(value) in PLAIN else encode(value) for value in row] for row in copy.rows),
         )
         return []
+
+
+@lru_cache
+def _is_question(sql: str) -> bool:
+    """Whether a statement writes nothing. One that begins with a common table may do either."""
+    return sql.startswith(("SELECT", "WITH")) and not _WRITES.search(sql)
+
+
+_WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE)\b")
 
 
 def _fetch(connection: Connection, statements: Iterable[tuple[str, Any]]) -> Rows:

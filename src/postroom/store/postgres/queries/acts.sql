@@ -54,10 +54,10 @@ moved AS (
     UPDATE postroom.emails
     SET route = :onto::text
     WHERE id = ANY (ARRAY (SELECT id FROM first))
-    RETURNING id, attempts
+    RETURNING id, attempts, kind, workspace
 ),
 {rerouted}
-SELECT count(*)
+SELECT id::text
 FROM moved;
 
 -- Write down who did what.

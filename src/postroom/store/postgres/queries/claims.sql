@@ -43,7 +43,7 @@ status = 'sending',
     WHERE id = ANY (ARRAY (
         SELECT id FROM urgent UNION ALL SELECT id FROM normal UNION ALL SELECT id FROM bulk
     ))
-    RETURNING *
+    RETURNING {claimed_state}
 
 -- Take the emails of a route whose turn it is.
 -- LEFT JOIN: an email whose content is gone is its claimer's to settle, not nobody's.
@@ -55,8 +55,7 @@ claimed AS (
 )
 SELECT {claimed_columns}, NULL
 FROM claimed e
-LEFT JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
-ORDER BY e.priority, e.due_at, e.id;
+LEFT JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version;
 
 -- The same for another route, by which they leave from now on.
 -- name: claim_onto
@@ -69,8 +68,7 @@ moved AS (
 {rerouted}
 SELECT {claimed_columns}, NULL
 FROM moved e
-LEFT JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
-ORDER BY e.priority, e.due_at, e.id;
+LEFT JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version;
 
 -- Take over emails whose owner let the lease run out, or is known to be dead. They come with a new token; the caller
 -- must settle them.
@@ -89,7 +87,7 @@ claimed AS (
         leased_until = {now} + make_interval(secs => :lease::float8),
         worker = :worker::text
     WHERE id = ANY (ARRAY (SELECT id FROM expired))
-    RETURNING *
+    RETURNING {claimed_state}
 )
 SELECT {claimed_columns}, expired.worker
 FROM claimed e
@@ -135,13 +133,19 @@ deferred AS (
         worker = NULL,
         dot_noted_at = NULL
     WHERE id = ANY (ARRAY (SELECT id FROM ours))
-    RETURNING id, attempts
+    RETURNING id, attempts, kind, workspace
 ),
 new_events AS (
     INSERT INTO postroom.events (email_id, at, what, attempt, detail)
     SELECT id, {now}, 'deferred', attempts, :detail::text
     FROM deferred
     ORDER BY id
+),
+new_changes AS (
+    INSERT INTO postroom.changes (at, changes)
+    SELECT {now}, json_agg(json_build_array(id, 'deferred', attempts, kind, workspace))::text
+    FROM deferred
+    HAVING count(*) > 0
 )
 SELECT id::text
 FROM deferred;
@@ -164,7 +168,7 @@ status = o.status,
     worker = NULL,
     dot_noted_at = NULL
 
--- What the history and the counts say of what was settled.
+-- What the history, the stream and the counts say of what was settled.
 -- fragment: told
 new_events AS (
     INSERT INTO postroom.events (email_id, at, what, attempt, detail)
@@ -172,6 +176,12 @@ new_events AS (
     FROM settled
     WHERE event IS NOT NULL
     ORDER BY id
+),
+new_changes AS (
+    INSERT INTO postroom.changes (at, changes)
+    SELECT {now}, json_agg(json_build_array(id, status, attempts, kind, workspace))::text
+    FROM settled
+    HAVING count(*) > 0
 ),
 new_tallies AS (
     INSERT INTO postroom.tallies (minute, name, change)
@@ -203,7 +213,7 @@ settled AS (
             (e.status = 'sending' AND e.lease_token = o.token)
             OR (e.status = 'in_doubt' AND e.lease_token = o.token + 1 AND o.status = 'sent')
         ) IS TRUE
-    RETURNING e.id, e.status, e.attempts, o.event, o.detail
+    RETURNING e.id, e.status, e.attempts, e.kind, e.workspace, o.event, o.detail
 ),
 {told};
 
@@ -239,6 +249,6 @@ settled AS (
     SET {as_it_came_out}
     FROM outcome o
     WHERE e.id = o.id
-    RETURNING e.id, e.status, e.attempts, o.event, o.detail
+    RETURNING e.id, e.status, e.attempts, e.kind, e.workspace, o.event, o.detail
 ),
 {told};

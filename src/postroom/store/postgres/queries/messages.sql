@@ -90,12 +90,11 @@ claimed AS (
         last_attempt_at = {now},
         last_queued_at = coalesce(last_queued_at, {now})
     WHERE id = ANY (ARRAY (SELECT id FROM named))
-    RETURNING *
+    RETURNING {claimed_state}
 )
 SELECT {claimed_columns}, NULL
 FROM claimed e
-LEFT JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
-ORDER BY e.priority, e.due_at, e.id;
+LEFT JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version;
 
 -- Become the owner of the email that a message names, if it is still queued for that very attempt, and read nothing of
 -- it: a claim with contents is not committed before its rows have been read, and reading them may be what kills.
@@ -157,13 +156,19 @@ WITH dead AS (
         worker = NULL
     FROM json_to_recordset((:claims::text)::json) AS mine (id uuid, token bigint)
     WHERE e.id = mine.id AND e.lease_token = mine.token AND e.status = 'queued'
-    RETURNING e.id, e.attempts
+    RETURNING e.id, e.attempts, e.kind, e.workspace
 ),
 new_events AS (
     INSERT INTO postroom.events (email_id, at, what, attempt, detail)
     SELECT id, {now}, 'failed', attempts, '{"outcome":"dead","dead_reason":"max_attempts"}'
     FROM dead
     ORDER BY id
+),
+new_changes AS (
+    INSERT INTO postroom.changes (at, changes)
+    SELECT {now}, json_agg(json_build_array(id, 'dead', attempts, kind, workspace))::text
+    FROM dead
+    HAVING count(*) > 0
 ),
 new_tallies AS (
     INSERT INTO postroom.tallies (minute, name, change)

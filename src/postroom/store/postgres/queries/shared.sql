@@ -32,13 +32,19 @@ asked (route) AS MATERIALIZED (
     WHERE route > ''
 )
 
--- What histories and terms say of emails that were `moved` from one route to another. The default route is no term.
+-- What histories, stream and terms say of emails that were `moved` from one route to another. The default route is no term.
 -- fragment: rerouted
 new_events AS (
     INSERT INTO postroom.events (email_id, at, what, attempt, actor, detail)
     SELECT id, {now}, 'rerouted', attempts, :actor::text, :detail::text
     FROM moved
     ORDER BY id
+),
+new_changes AS (
+    INSERT INTO postroom.changes (at, changes)
+    SELECT {now}, json_agg(json_build_array(id, 'rerouted', attempts, kind, workspace))::text
+    FROM moved
+    HAVING count(*) > 0
 ),
 old_terms AS (
     DELETE FROM postroom.terms

@@ -53,7 +53,7 @@ WHERE {waiting} AND route = :route
 ORDER BY priority, due_at, id
 LIMIT :limit;
 {reroute};
-SELECT count(*)
+SELECT id
 FROM postroom_picked;
 
 -- Write down who did what.

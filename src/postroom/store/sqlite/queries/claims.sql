@@ -38,16 +38,14 @@ WHERE id IN (SELECT id FROM postroom_picked)
 -- name: claim
 {whose_turn};
 {take};
-{picked}
-ORDER BY e.priority, e.due_at, e.id;
+{picked};
 
 -- The same for another route, by which they leave from now on.
 -- name: claim_onto
 {whose_turn};
 {reroute};
 {take};
-{picked}
-ORDER BY e.priority, e.due_at, e.id;
+{picked};
 
 -- Take over emails whose owner let the lease run out, or is known to be dead. They come with a new token; the caller
 -- must settle them.
@@ -102,6 +100,12 @@ FROM {claims}
 CROSS JOIN postroom_emails e ON e.id = mine.id
 WHERE e.lease_token = mine.token AND e.status IN ('queued', 'sending')
 ORDER BY e.id;
+INSERT INTO postroom_changes (at, changes)
+SELECT :now, json_group_array(json_array(e.id, 'deferred', e.attempts, e.kind, e.workspace))
+FROM {claims}
+CROSS JOIN postroom_emails e ON e.id = mine.id
+WHERE e.lease_token = mine.token AND e.status IN ('queued', 'sending')
+GROUP BY 1;
 UPDATE postroom_emails
 SET status = CASE WHEN doubts > 0 THEN 'in_doubt' WHEN attempts = 0 THEN 'pending' ELSE 'retrying' END,
     due_at = :until,
@@ -112,7 +116,7 @@ FROM {claims}
 WHERE postroom_emails.id = mine.id AND lease_token = mine.token AND status IN ('queued', 'sending')
 RETURNING id;
 
--- What emails, history and counts say of outcomes. One row names the settled, for each row costs the reading thread its
+-- What emails, history, stream and counts say of outcomes. One row names the settled, for each row costs the reading thread its
 -- turn.
 -- fragment: told
 INSERT INTO postroom_events (email_id, at, what, attempt, detail)
@@ -120,6 +124,11 @@ SELECT id, :now, event, attempts, detail
 FROM postroom_outcomes
 WHERE event IS NOT NULL
 ORDER BY id;
+INSERT INTO postroom_changes (at, changes)
+SELECT :now, json_group_array(json_array(o.id, o.status, o.attempts, e.kind, e.workspace))
+FROM postroom_outcomes o
+CROSS JOIN postroom_emails e ON e.id = o.id
+GROUP BY 1;
 INSERT INTO postroom_tallies (minute, name, change)
 SELECT
     :now / 60000000 * 60000000,

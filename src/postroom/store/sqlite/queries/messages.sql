@@ -97,8 +97,7 @@ SET status = 'sending',
     last_attempt_at = :now,
     last_queued_at = coalesce(last_queued_at, :now)
 WHERE id IN (SELECT id FROM postroom_picked);
-{picked}
-ORDER BY e.priority, e.due_at, e.id;
+{picked};
 
 -- Become the owner of the email that a message names, if it is still queued for that very attempt, and read nothing of
 -- it: reading may be what kills.
@@ -154,12 +153,18 @@ FROM {claims}
 CROSS JOIN postroom_emails e ON e.id = mine.id
 WHERE e.lease_token = mine.token AND e.status = 'queued'
 ORDER BY e.id;
+INSERT INTO postroom_changes (at, changes)
+SELECT :now, json_group_array(json_array(e.id, 'dead', e.attempts, e.kind, e.workspace))
+FROM {claims}
+CROSS JOIN postroom_emails e ON e.id = mine.id
+WHERE e.lease_token = mine.token AND e.status = 'queued'
+GROUP BY 1;
 INSERT INTO postroom_tallies (minute, name, change)
 SELECT :now / 60000000 * 60000000, 'died', count(*)
 FROM {claims}
 CROSS JOIN postroom_emails e ON e.id = mine.id
 WHERE e.lease_token = mine.token AND e.status = 'queued'
-HAVING count(*) > 0;
+GROUP BY 2;
 UPDATE postroom_emails
 SET status = 'dead',
     dead_reason = 'max_attempts',

@@ -36,13 +36,18 @@ asked (route) AS MATERIALIZED (
     WHERE route > ''
 )
 
--- Move what was picked to another route, with what histories and terms say of it. The default route is no term.
+-- Move what was picked to another route, with what histories, stream and terms say of it. The default route is no term.
 -- fragment: reroute
 INSERT INTO postroom_events (email_id, at, what, attempt, actor, detail)
 SELECT e.id, :now, 'rerouted', e.attempts, :actor, :detail
 FROM postroom_picked
 CROSS JOIN postroom_emails e ON e.id = postroom_picked.id
 ORDER BY e.id;
+INSERT INTO postroom_changes (at, changes)
+SELECT :now, json_group_array(json_array(e.id, 'rerouted', e.attempts, e.kind, e.workspace))
+FROM postroom_picked
+CROSS JOIN postroom_emails e ON e.id = postroom_picked.id
+GROUP BY 1;
 DELETE FROM postroom_terms
 WHERE term = 'route:' || :route AND email_id IN (SELECT id FROM postroom_picked);
 INSERT OR IGNORE INTO postroom_terms (term, email_id)

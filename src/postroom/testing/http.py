@@ -129,18 +129,19 @@ class ScriptedHttp:
         self._background.stop()
 
     async def _shut(self) -> None:
-        """Whoever has just come in is let in first: a connection that nobody has seen, nobody would close."""
-        self._server.close()
+        """Whoever has just come in is let in first: asyncio loses a connection that it has accepted and not yet
+        made known when its server closes, and nobody would close that."""
+        for door in self._server.sockets:
+            asyncio.get_running_loop().remove_reader(door.fileno())
         for _ in range(_TURNS):
             await asyncio.sleep(0)
+        self._server.close()
         for channel in self._open_channels:
             channel.abort()
 
     async def _open(self) -> asyncio.Server:
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(
-            lambda: Channel(self._welcome), self._host, self.port, ssl=self._tls, backlog=1000
-        )
+        server = await loop.create_server(lambda: Channel(self._welcome), self._host, self.port, backlog=1000)
         self.port = server.sockets[0].getsockname()[1]
         return server
 
@@ -154,12 +155,14 @@ class ScriptedHttp:
         try:
             await self._converse(channel)
             channel.close()
-        except EOFError:
+        except (EOFError, OSError):  # the client has gone, or wants no TLS with us
             channel.abort()
 
     async def _converse(self, channel: Channel) -> None:
         if (rule := self._rule("connect", "")) is not None:
             await self._act(channel, rule)
+        if self._tls is not None:
+            await channel.start_tls(self._tls)
         method, target, _ = (await channel.line()).decode("latin-1").split(" ", 2)
         headers = await _headers(channel)
         path = target.partition("?")[0]

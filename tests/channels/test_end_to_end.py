@@ -29,6 +29,7 @@ async def test_a_webhook_arrives_signed_and_is_sent(house: House, receiver: Scri
     stored, [request] = house.outbox.get(id), receiver.requests
 
     assert (stored.status, stored.route, stored.subject) == (Status.SENT, "webhooks", "order.paid")
+    assert stored.channel == "webhook"
     assert [each.address for each in stored.recipients] == [url]
     assert request.headers["webhook-id"] == stored.message_id
     payload = Judge("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").verify(request.body, dict(request.headers))

@@ -31,6 +31,7 @@ EMAIL = StoredEmail(
     kind="",
     workspace="",
     route="default",
+    channel="email",
     key=None,
     subject="Hi",
     message_id="<m@example.org>",

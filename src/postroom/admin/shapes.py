@@ -64,6 +64,7 @@ class EmailShape(Shape):
     kind: str
     workspace: str
     route: str
+    channel: str
     key: str | None
     subject: str
     message_id: str

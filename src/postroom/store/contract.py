@@ -226,6 +226,8 @@ class StoredEmail:
     workspace: str
     route: str
     """The way it leaves by."""
+    channel: str
+    """What it is: `email`, `webhook`, `sms`, or what another package has added."""
     key: str | None
     subject: str
     message_id: str

@@ -79,7 +79,7 @@ STATE = (
     Field("policy", "text", given="policy", claimed=True, stored=True),
     Field("on_doubt", "text", given="on_doubt._value_", read=ON_DOUBT, claimed=True, stored=True),
     Field("sensitive", "boolean", given="sensitive", read=bool, claimed=True, stored=True),
-    Field("channel", "text", given="channel", claimed=True),
+    Field("channel", "text", given="channel", claimed=True, stored=True),
     Field("route", "text", given="route", claimed=True, stored=True),
     Field("kind", "text", given="kind", claimed=True, stored=True),
     Field("workspace", "text", given="workspace", claimed=True, stored=True),

@@ -12,13 +12,10 @@ from typing import Literal
 
 from postroom.testing.background import BackgroundLoop
 from postroom.testing.channel import Channel
+from postroom.testing.door import shut
 
 HttpMoment = Literal["connect", "body", "answer"]
 """`connect` is before anything is read, `body` before the body is, `answer` after the request has arrived whole."""
-
-
-_TURNS = 10
-"""Of the event loop, until a connection that the kernel has accepted is known to us; asyncio takes about four."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,13 +126,7 @@ class ScriptedHttp:
         self._background.stop()
 
     async def _shut(self) -> None:
-        """Whoever has just come in is let in first: asyncio loses a connection that it has accepted and not yet
-        made known when its server closes, and nobody would close that."""
-        for door in self._server.sockets:
-            asyncio.get_running_loop().remove_reader(door.fileno())
-        for _ in range(_TURNS):
-            await asyncio.sleep(0)
-        self._server.close()
+        await shut(self._server)
         for channel in self._open_channels:
             channel.abort()
 

@@ -6,6 +6,7 @@ import asyncio
 
 from postroom.testing.channel import Channel
 from postroom.testing.dialogue import Behaviour, Dialogue
+from postroom.testing.door import shut
 
 
 class Listener:
@@ -30,7 +31,7 @@ class Listener:
         """Refuse connections from now on, and reset those that exist."""
         server, self._server = self._server, None
         if server is not None:
-            server.close()
+            await shut(server)
         self.abort_all()
 
     def abort_all(self) -> None:

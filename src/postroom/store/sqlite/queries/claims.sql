@@ -125,9 +125,9 @@ FROM postroom_outcomes
 WHERE event IS NOT NULL
 ORDER BY id;
 INSERT INTO postroom_changes (at, changes)
-SELECT :now, json_group_array(json_array(o.id, o.status, o.attempts, e.kind, e.workspace))
-FROM postroom_outcomes o
-CROSS JOIN postroom_emails e ON e.id = o.id
+SELECT :now, json_group_array(json_array(e.id, postroom_outcomes.status, postroom_outcomes.attempts, e.kind, e.workspace))
+FROM postroom_outcomes
+CROSS JOIN postroom_emails e ON e.id = postroom_outcomes.id
 GROUP BY 1;
 INSERT INTO postroom_tallies (minute, name, change)
 SELECT

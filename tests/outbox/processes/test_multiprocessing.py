@@ -22,6 +22,7 @@ from tests.outbox.processes.program import (
 
 BEFORE = 3
 PROGRAM = """
+import gc
 import json
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
@@ -61,6 +62,10 @@ def in_process(context, work):
 def leave_all(guests):
     for guest in guests:
         leave(guest)
+
+
+def tidy(guests):
+    gc.collect()
 """
 
 
@@ -94,6 +99,11 @@ def test_whatever_a_child_was_told_is_stored_or_sent_is_a_row_and_one_copy(
     assert len(acknowledged) == 60
     run_worker(store_url, server)
     assert_all_sent_once(store_url, server, acknowledged, others=BEFORE)
+
+
+def test_nothing_of_the_parents_is_collected_in_a_child(script: Script) -> None:
+    """asyncio complains of a task that is collected before its end, and the parent's go on."""
+    assert script.run("fork", "in_process(context, tidy)") == []
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])

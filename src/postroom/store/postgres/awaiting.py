@@ -114,7 +114,7 @@ class AsyncPostgresDatabase(Postgres):
 
     def forget_parent(self) -> None:
         """Pools of this process's own."""
-        abandoned.append(self._pools)
+        abandoned.append((self._pools, self._ending))  # were they collected, asyncio would complain of the tasks
         self._part_with_parent()
         self._pools, self._ending = {}, {}
 

@@ -11,6 +11,7 @@ from postroom.claim.room import AHEAD, ROOM, Room, whole_up_to
 from postroom.store.claims import WHOLE
 from postroom.store.contract import Claim, Claimed
 from postroom.vocabulary import EmailId, LeaseToken, OnDoubt, Priority
+from postroom.work.worker import MOST_BUFFERED
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 EMAIL = Claimed(
@@ -181,4 +182,4 @@ async def test_room_that_one_route_gives_back_is_taken_by_another() -> None:
 
 def test_the_more_emails_may_wait_the_smaller_those_that_come_whole() -> None:
     assert whole_up_to(1) == whole_up_to(64) == WHOLE
-    assert 400 * whole_up_to(400) <= AHEAD
+    assert MOST_BUFFERED * whole_up_to(MOST_BUFFERED) <= AHEAD

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from postroom.store.claims import WHOLE
 from postroom.store.contract import Claim, Claimed
 
-AHEAD = 16 * 1024 * 1024
+AHEAD = 32 * 1024 * 1024
 """Octets of small emails to have claimed ahead."""
 ROOM = 50_000_000
 """Octets of large emails to have in hand at once."""

@@ -29,8 +29,8 @@ from postroom.work.recovery import Recovery
 
 VERSION = version("postroom")
 
-MOST_BUFFERED = 400
-"""Emails claimed ahead: enough to keep sixteen lines busy while the next batch is claimed."""
+MOST_BUFFERED = 800
+"""Emails claimed ahead at most: enough to keep sixteen quick lines busy while the next batch is claimed."""
 LONGEST_REST = 5.0
 """Seconds an idle worker sleeps at most, for want of a wake-up."""
 UNKNOWN_ROUTE = 60.0

@@ -123,9 +123,17 @@ class AsyncPostgresDatabase(Postgres):
         ending = self._ending.get(loop)
         if loop not in self._pools or (ending is not None and ending.done()):
             self._let_go_of_closed_loops()
-            pool = self._pools[loop] = self._psycopg_pool.AsyncConnectionPool(**self._pool_settings())
+            pool = self._pools[loop] = self._new_pool()
             self._ending[loop] = loop.create_task(_close_with_loop(pool), name=f"{pool.name}-ending")
         return self._pools[loop]
+
+    def _new_pool(self) -> psycopg_pool.AsyncConnectionPool[Any]:
+        from postroom.store.postgres.reading import ThoroughConnection  # needs psycopg, which not everybody has
+
+        pool: psycopg_pool.AsyncConnectionPool[Any] = self._psycopg_pool.AsyncConnectionPool(
+            connection_class=ThoroughConnection, **self._pool_settings()
+        )
+        return pool
 
     def _let_go_of_closed_loops(self) -> None:
         """`asyncio.run` may be called again and again; what was opened in a loop that is closed cannot be awaited."""

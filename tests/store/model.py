@@ -23,6 +23,7 @@ class Remembered:
     id: EmailId
     due_at: datetime | None
     priority: int
+    route: str
     status: Status = Status.PENDING
     attempts: int = 0
     token: int = 0
@@ -48,30 +49,41 @@ class Model:
             if first != order.id:
                 return first
         due_at = order.not_before or now
-        self.emails[order.id] = Remembered(id=order.id, due_at=due_at, priority=order.priority)
+        self.emails[order.id] = Remembered(id=order.id, due_at=due_at, priority=order.priority, route=order.route)
         self.enqueued += 1
         return order.id
 
-    def claim(self, count: int, now: datetime, lease: timedelta) -> list[EmailId]:
-        due = [each for each in self.emails.values() if each.status in WAITING and each.due_at and each.due_at <= now]
-        due.sort(key=lambda each: (each.priority, each.due_at, each.id))
+    def claim(
+        self, count: int, now: datetime, lease: timedelta, *, route: str, onto: str | None = None
+    ) -> list[EmailId]:
+        due = [each for each in self._due(now) if each.route == route and not (onto and each.doubts)]
         for each in due[:count]:
             each.status, each.token, each.leased_until = Status.SENDING, each.token + 1, now + lease
+            each.route = onto or route
         return [each.id for each in due[:count]]
 
     def reserve(self, count: int, now: datetime, lease: timedelta) -> list[EmailId]:
-        """So many of each lane, for a scheduler."""
-        due = [each for each in self.emails.values() if each.status in WAITING and each.due_at and each.due_at <= now]
-        due.sort(key=lambda each: (each.priority, each.due_at, each.id))
-        lanes = [[each for each in due if each.priority == lane][:count] for lane in range(3)]
+        """So many of each lane, for a scheduler; within a lane, routes take turns."""
+        turns: Counter[tuple[int, str]] = Counter()
+        in_turn = []
+        for place, each in enumerate(self._due(now)):
+            in_turn.append((turns[each.priority, each.route], place, each))
+            turns[each.priority, each.route] += 1
+        in_turn.sort(key=lambda turn: turn[:2])
+        lanes = [[each for _, _, each in in_turn if each.priority == lane][:count] for lane in range(3)]
         given = [each for lane in lanes for each in lane]
         for each in given:
             each.status, each.token, each.leased_until = Status.QUEUED, each.token + 1, now + lease
-        return [each.id for each in given]
+        return sorted(each.id for each in given)
+
+    def _due(self, now: datetime) -> list[Remembered]:
+        """In the order of their turns."""
+        due = [each for each in self.emails.values() if each.status in WAITING and each.due_at and each.due_at <= now]
+        return sorted(due, key=_turn)
 
     def claim_queued(self, messages: Collection[Named], now: datetime, lease: timedelta) -> list[EmailId]:
         named = [self.emails[each.id] for each in set(messages) if self.queued_for(each)]
-        named.sort(key=lambda each: (each.priority, each.due_at, each.id))
+        named.sort(key=_turn)
         for each in named:
             each.status, each.token, each.leased_until = Status.SENDING, each.token + 1, now + lease
         return [each.id for each in named]
@@ -122,6 +134,20 @@ class Model:
         if email is not None:
             self._come_back(email)
         return email is not None
+
+    def defer(self, claim: Claim, until: datetime) -> bool:
+        email = self.owned(claim, Status.QUEUED, Status.SENDING)
+        if email is not None:
+            self._come_back(email)
+            email.due_at = until
+        return email is not None
+
+    def move_route(self, source: str, to: str, limit: int) -> int:
+        waiting = [each for each in self.emails.values() if each.status in WAITING and each.due_at]
+        moved = sorted([each for each in waiting if each.route == source != to], key=_turn)[:limit]
+        for each in moved:
+            each.route = to
+        return len(moved)
 
     def _come_back(self, email: Remembered) -> None:
         """Due as before."""
@@ -178,3 +204,7 @@ class Model:
     def _leave(self, email: Remembered, place: str) -> None:
         del self.emails[email.id]
         self.gone[place] += 1
+
+
+def _turn(email: Remembered) -> tuple[object, ...]:
+    return email.priority, email.due_at, email.id

@@ -36,8 +36,9 @@ T = TypeVar("T")
 
 OUTCOMES = [Status.SENT, Status.RETRYING, Status.DEAD, Status.IN_DOUBT, Status.PENDING]
 KEYS = st.one_of(st.none(), st.sampled_from(["first", "second", "third"]))
+ROUTES = st.sampled_from(["default", "backup"])
 TABLES = (
-    *("emails", "contents", "terms", "keys", "events", "tallies"),
+    *("emails", "contents", "terms", "keys", "events", "changes", "tallies"),
     *("attachment_uses", "attachments", "transports", "workers"),
 )
 
@@ -65,10 +66,13 @@ class Histories(RuleBasedStateMachine):
         workspace=st.sampled_from(["", "acme"]),
         wait=st.sampled_from([0, 0, 60]),
         lane=st.sampled_from(["urgent", "normal", "bulk"]),
+        route=ROUTES,
     )
-    def enqueue_one(self, key: str | None, workspace: str, wait: int, lane: str) -> EmailId:
+    def enqueue_one(self, key: str | None, workspace: str, wait: int, lane: str, route: str) -> EmailId:
         not_before = self.clock.now + timedelta(seconds=wait) if wait else None
-        submission = Submission.of(email(), key=key, workspace=workspace, not_before=not_before, priority=lane)
+        submission = Submission.of(
+            email(), key=key, workspace=workspace, not_before=not_before, priority=lane, route=route
+        )
         order = self.outboxes[0].rules.order(submission, now=self.clock.now)
         [receipt] = self.on_both(lambda: enqueue([order]))
 
@@ -87,19 +91,46 @@ class Histories(RuleBasedStateMachine):
         assert added == again == sum(id == order.id for id, order in zip(expected, orders, strict=True))
         return multiple(*expected)
 
-    @rule(target=hands, count=st.integers(1, 5))
-    def claim(self, count: int) -> Any:
-        taken = self.on_both(lambda: claims.claim(worker="w", lease=LEASE, urgent=count, normal=0, bulk=0), known)
+    @rule(target=hands, count=st.integers(1, 5), route=ROUTES)
+    def claim(self, count: int, route: str) -> Any:
+        shares = {"urgent": count, "normal": 0, "bulk": 0}
+        taken = self.on_both(lambda: claims.claim(worker="w", lease=LEASE, route=route, **shares), known)
 
-        assert [each.id for each in taken] == self.model.claim(count, self.clock.now, LEASE)
+        assert [each.id for each in taken] == self.model.claim(count, self.clock.now, LEASE, route=route)
         return multiple(*(each.claim for each in taken))
+
+    @rule(target=hands, count=st.integers(1, 5))
+    def claim_onto_the_fallback(self, count: int) -> Any:
+        shares = {"urgent": count, "normal": 0, "bulk": 0}
+        taken = self.on_both(
+            lambda: claims.claim(worker="w", lease=LEASE, route="default", onto="backup", reason="down", **shares),
+            known,
+        )
+
+        assert [each.id for each in taken] == self.model.claim(
+            count, self.clock.now, LEASE, route="default", onto="backup"
+        )
+        return multiple(*(each.claim for each in taken))
+
+    @rule(claim=hands, seconds=st.sampled_from([0, 60]))
+    def defer(self, claim: Claim, seconds: int) -> None:
+        until = self.clock.now + timedelta(seconds=seconds)
+        deferred = self.on_both(lambda: claims.defer([claim], until=until, reason="not now"))
+
+        assert bool(deferred) == self.model.defer(claim, until)
+
+    @rule(source=ROUTES, to=ROUTES, limit=st.integers(1, 3))
+    def move_route(self, source: str, to: str, limit: int) -> None:
+        moved = self.on_both(lambda: acts.move_route(from_route=source, to=to, actor="grace", limit=limit))
+
+        assert moved == self.model.move_route(source, to, limit)
 
     @rule(target=hands, count=st.integers(1, 3))
     def reserve(self, count: int) -> Any:
         seats = dict.fromkeys(Priority, count)
         given = self.on_both(lambda: dispatch.reserve(worker="s", lease=LEASE, seats=seats))
 
-        assert [each.claim.id for each in given] == self.model.reserve(count, self.clock.now, LEASE)
+        assert sorted(each.claim.id for each in given) == self.model.reserve(count, self.clock.now, LEASE)
         return multiple(*(each.claim for each in given))
 
     @rule(claim=hands)
@@ -206,13 +237,22 @@ class Histories(RuleBasedStateMachine):
     @invariant()
     def both_are_as_the_model_says(self) -> None:
         expected = {
-            each.id: (each.status, each.attempts, each.doubts, each.version, each.leased_until, self.due(each))
+            each.id: (
+                each.status,
+                each.route,
+                each.attempts,
+                each.doubts,
+                each.version,
+                each.leased_until,
+                self.due(each),
+            )
             for each in self.model.emails.values()
         }
         for outbox in self.outboxes:
             found = {
                 each.id: (
                     each.status,
+                    each.route,
                     each.attempts,
                     each.doubts,
                     each.version,
@@ -271,7 +311,10 @@ def in_order(messages: list[Named]) -> list[Named]:
 
 def known(taken: list[Claimed]) -> list[Any]:
     """What two stores have to agree on."""
-    return [(each.claim, each.attempts, each.doubts, each.takeovers, each.dot_noted, each.due_at) for each in taken]
+    return [
+        (each.claim, each.route, each.attempts, each.doubts, each.takeovers, each.dot_noted, each.due_at)
+        for each in taken
+    ]
 
 
 def empty(outbox: Outbox) -> None:
@@ -283,7 +326,11 @@ def empty(outbox: Outbox) -> None:
 
 @pytest.fixture
 def both(migrated_sqlite_url: str, migrated_postgres_url: str, clock: Clock) -> Iterator[list[Outbox]]:
-    with Outbox(migrated_sqlite_url, clock=clock) as sqlite, Outbox(migrated_postgres_url, clock=clock) as postgres:
+    routes = {"default": "smtp://localhost:1", "backup": "smtp://localhost:2"}
+    with (
+        Outbox(migrated_sqlite_url, routes=routes, clock=clock) as sqlite,
+        Outbox(migrated_postgres_url, routes=routes, clock=clock) as postgres,
+    ):
         yield [sqlite, postgres]
 
 

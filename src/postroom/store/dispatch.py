@@ -67,6 +67,7 @@ def reserve(
     Routes take turns for the seats of a lane, so that a long backlog of one keeps nobody of another waiting; within a
     route the oldest goes first.
     """
+    yield ask("run_as_written")
     rows = yield ask(
         "reserve",
         worker=worker,

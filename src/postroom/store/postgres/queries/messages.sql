@@ -1,5 +1,10 @@
 -- Emails that a broker's messages name, and news of the dead.
 
+-- For the rest of this transaction, statements are not compiled first. Of a statement that shares seats out, PostgreSQL
+-- expects millions of rows, and compiling it would take a hundred times as long as running it.
+-- name: run_as_written
+SELECT set_config('jit', 'off', true);
+
 -- Lease due emails to a scheduler, which will name them in messages to a broker; each lane has a queue of its own.
 -- Routes take turns: how many seats of a lane each of them gets is found by a look at who waits, then so many are taken.
 -- name: reserve

@@ -1,5 +1,9 @@
 -- Emails that a broker's messages name, and news of the dead.
 
+-- SQLite does so anyway.
+-- name: run_as_written
+SELECT 1;
+
 -- Lease due emails to a scheduler, which will name them in messages to a broker; each lane has a queue of its own.
 -- Routes take turns: the oldest of each, then the second of each, as far as the seats of the lane go.
 -- name: reserve

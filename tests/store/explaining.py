@@ -17,10 +17,10 @@ from postroom.store.dialect import Dialect
 from postroom.store.plan import News, Plan, Rows, Statement, Step, drive
 from postroom.store.queries import ParameterStyle
 
-BOUNDED = {"count_sent_without_workspace"}
-"""Queries that look at the newest so many emails and stop: only their work is measured."""
+BOUNDED = {"count_sent_without_workspace", "newest_changes", "sweep_changes"}
+"""Queries that look at the newest, or oldest, so many and stop: only their work is measured."""
 
-BIG = {"emails", "contents", "terms", "keys", "events", "attachment_uses"}
+BIG = {"emails", "contents", "terms", "keys", "events", "changes", "attachment_uses"}
 """Tables that grow with finished emails."""
 
 BIG_TABLE = re.compile(rf"\bpostroom_({'|'.join(sorted(BIG))})\b")

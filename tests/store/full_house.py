@@ -56,6 +56,11 @@ INSERT INTO postroom.events (email_id, at, what)
 SELECT id, at, 'failed'
 FROM past
 WHERE n % 10 = 0;
+INSERT INTO postroom.changes (txid, at, changes)
+SELECT (3 + n / 2000)::text::xid8, at, json_build_array(json_build_array(id, 'sent', 1, '', ''))::text
+FROM past
+WHERE n % 4 = 0
+ORDER BY n;
 INSERT INTO postroom.tallies
 SELECT date_trunc('minute', now()), name, 1000000
 FROM unnest(ARRAY['enqueued', 'sent']) AS name;
@@ -96,6 +101,11 @@ INSERT INTO postroom_events (email_id, at, what)
 SELECT id, at, 'failed'
 FROM past
 WHERE n % 10 = 0;
+INSERT INTO postroom_changes (at, changes)
+SELECT at, json_array(json_array(id, 'sent', 1, '', ''))
+FROM past
+WHERE n % 4 = 0
+ORDER BY n;
 INSERT INTO postroom_tallies
 SELECT CAST(strftime('%s', 'now') AS INTEGER) / 60 * 60000000, name.value, 1000000
 FROM json_each('["enqueued", "sent"]') AS name;

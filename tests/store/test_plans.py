@@ -17,6 +17,7 @@ from postroom import Filter, Outbox, Status
 from postroom.compose import DEFAULT_LIMITS
 from postroom.outbox.submission import Submission
 from postroom.store import acts, claims, dispatch, housekeeping, overview, questions
+from postroom.store.changes import Cursor, newest_events, read_events
 from postroom.store.contents import read_content, read_letter
 from postroom.store.contract import Claim, Settlement
 from postroom.store.enqueue import enqueue
@@ -59,6 +60,11 @@ def _accepted(house: House) -> list[Accepted]:
 
 def _ask(name: str, **parameters: Any) -> Plan[Any]:
     return (yield ask(name, **parameters))
+
+
+def _middle(house: House) -> Cursor:
+    """A place half-way through the stream; on SQLite no row has the number of a transaction."""
+    return Cursor(0 if house.outbox.database_url.startswith("sqlite") else 250, 125_000, 1)
 
 
 def _list(wanted: Filter) -> Callable[[House], Plan[Any]]:
@@ -106,7 +112,11 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     ),
     "move a route": lambda house: acts.move_route(from_route="default", to="backup", actor="me", limit=100),
     "listen": lambda house: _ask("changed_emails", ids=house.ids[Status.DEAD]),
-    "read the stream": lambda house: _ask("named_in_changes", ids=house.ids[Status.DEAD]),
+    "read the stream": lambda house: read_events(limit=100),
+    "read the stream from the middle on": lambda house: read_events(_middle(house), limit=1_000),
+    "read the end of the stream": lambda house: newest_events(100),
+    "sweep the stream": lambda house: _ask("sweep_changes", before=LONG_AGO, limit=500),
+    "adopt a stream": lambda house: _ask("adopt_changes"),
     "get": lambda house: questions.get(house.ids[Status.DEAD][0]),
     "content": lambda house: read_content(house.ids[Status.DEAD][0], 1, "{}"),
     "letter": lambda house: read_letter(house.ids[Status.DEAD][0], 1),

@@ -267,6 +267,8 @@ class TransportShape(Shape):
     server: str
     waiting: int | None
     fallback: str | None
+    rate: str | None
+    channel: str | None
 
     @classmethod
     def of(cls, route: RouteView) -> TransportShape:

@@ -97,7 +97,7 @@ def counts_table(counts: Mapping[str, int]) -> Table:
 
 def routes_table(routes: Iterable[RouteView]) -> Table:
     """The ways out, and how they are doing."""
-    table = bare_table("route", "server", "state", "waiting", "fallback", "since", "reason")
+    table = bare_table("route", "server", "state", "waiting", "rate", "fallback", "since", "reason")
     table.columns[3].justify = "right"
     for route in routes:
         table.add_row(
@@ -105,6 +105,7 @@ def routes_table(routes: Iterable[RouteView]) -> Table:
             Text(route.server),
             status_text(route.state),
             Text("" if route.waiting is None else f"{route.waiting:,}"),
+            Text(route.rate or ""),
             Text(route.fallback or ""),
             exact(route.since) if route.since else "",
             Text(route.reason),

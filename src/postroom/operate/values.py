@@ -103,6 +103,10 @@ class RouteView:
     """Somebody has sent by it, or tried to: what else is known of it comes from the settings."""
     fallback: str | None = None
     """The route that takes its due emails while it is in trouble; None where there is none, or none is known here."""
+    rate: str | None = None
+    """How much may leave by it, over all workers, such as `14/s`; None where nothing is said of it here."""
+    channel: str | None = None
+    """What it carries, such as `email`; None where only workers know."""
 
     @property
     def falls_back(self) -> bool:

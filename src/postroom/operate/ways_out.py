@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from postroom.accounts.audit import write_audit
+from postroom.channels import channel_by, channels
 from postroom.config import RouteSettings, RouteTable, Settings
 from postroom.errors import ConfigurationError, PostroomError
 from postroom.operate.values import RouteView, Workspaces
@@ -36,6 +38,8 @@ class DeclaredRoute:
     server: str = ""
     """Where it leads; empty where only workers know."""
     fallback: str | None = None
+    rate: str | None = None
+    channel: str | None = None
 
 
 Declared = Mapping[str, DeclaredRoute]
@@ -50,17 +54,29 @@ def declared_in(settings: Settings) -> Declared:
 
 
 def _declared(usable: RouteSettings | None, table: RouteTable | None) -> DeclaredRoute:
-    fallback = table.fallback if table is not None else None
-    return DeclaredRoute(server="" if usable is None else _server(usable.transport), fallback=fallback)
+    fallback, rate = (table.fallback, table.rate) if table is not None else (None, None)
+    if usable is None:
+        return DeclaredRoute(fallback=fallback, rate=rate)
+    # A URL that cannot be read is told of by whoever has to use it.
+    server, channel = "", None
+    with suppress(ValueError):
+        server, rate = _in_url(usable.url)
+    with suppress(ConfigurationError):
+        channel = channel_by(usable.url).name
+    return DeclaredRoute(server=server, fallback=fallback, rate=rate, channel=channel)
 
 
-def _server(url: str) -> str:
-    """Host and port of a URL, without what is secret in it."""
-    try:
-        parts = urlsplit(url)
-        return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or ""
-    except ValueError:
-        return ""  # a URL that cannot be read is told of by whoever has to use it
+def _undeclared(name: str) -> DeclaredRoute:
+    """A route that the settings do not name: a channel's own, which needs none, or one that only workers know."""
+    own = next((channel.name for channel in channels().values() if channel.route == name), None)
+    return DeclaredRoute(channel=own)
+
+
+def _in_url(url: str) -> tuple[str, str | None]:
+    """Host and port, and the rate, of a URL, without what is secret in it."""
+    parts = urlsplit(url)
+    server = f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname or ""
+    return server, dict(parse_qsl(parts.query)).get("rate")
 
 
 def routes(declared: Declared, *, workspaces: Workspaces = None) -> Plan[tuple[RouteView, ...]]:
@@ -68,7 +84,7 @@ def routes(declared: Declared, *, workspaces: Workspaces = None) -> Plan[tuple[R
     known = {each.name: each for each in (yield from breakers.known_routes())}
     waiting = (yield from waiting_by_route()) if workspaces is None else None
     return tuple(
-        _view(name, known.get(name), declared.get(name, DeclaredRoute()), waiting)
+        _view(name, known.get(name), declared.get(name) or _undeclared(name), waiting)
         for name in sorted({*known, *declared, *(waiting or ())})
     )
 
@@ -128,6 +144,8 @@ def _view(name: str, known: KnownRoute | None, declared: DeclaredRoute, waiting:
         next_probe_at=breaker.next_probe_at,
         held=breaker.state is BreakerState.PAUSED and breaker.next_probe_at is None,
         fallback=declared.fallback,
+        rate=declared.rate,
+        channel=declared.channel,
     )
 
 

@@ -35,7 +35,7 @@ FROM (SELECT json_extract(value, '$.id') AS id, json_extract(value, '$.attachmen
 INSERT INTO postroom_tallies (minute, name, change)
 SELECT :now / 60000000 * 60000000, 'enqueued', count(*)
 {accepted}
-HAVING count(*) > 0;
+GROUP BY NULL;  -- of nothing, no row; HAVING without it needs SQLite 3.39
 INSERT INTO postroom_emails (
     id, status, due_at, created_at, lease_token, leased_until, worker, key, {given}
 )

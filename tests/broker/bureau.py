@@ -57,8 +57,17 @@ class Counting(DispatchMeter):
 class Bureau(Office):
     """An office with a broker."""
 
-    def __init__(self, url: str, server: ScriptedSmtp, folder: Path, nursery: Nursery, broker: Broker) -> None:
-        super().__init__(url, server, folder, nursery, routes=("backup", "third"))
+    def __init__(
+        self,
+        url: str,
+        server: ScriptedSmtp,
+        folder: Path,
+        nursery: Nursery,
+        broker: Broker,
+        *,
+        backup: ScriptedSmtp | None = None,
+    ) -> None:
+        super().__init__(url, server, folder, nursery, routes=("backup", "third"), backup=backup)
         self.broker = broker
         self.hatch = Hatch(broker.url)
         self.meter = Counting()

@@ -103,6 +103,7 @@ class BrokeredRound(Round):
 def brokered_round(
     url: str,
     server: ScriptedSmtp,
+    backup: ScriptedSmtp,
     folder: Path,
     nursery: Nursery,
     node: RabbitNode,
@@ -114,7 +115,7 @@ def brokered_round(
     with ExitStack() as stack:
         network = stack.enter_context(FaultProxy(target_port=node.port))
         broker = through(network, Broker(url=node.url, send=f"{name}.send", dead=f"{name}.dead"))
-        bureau = stack.enter_context(Bureau(url, server, folder, nursery, broker))
+        bureau = stack.enter_context(Bureau(url, server, folder, nursery, broker, backup=backup))
         bureau.hatch = Hatch(node.url)
         yield BrokeredRound(bureau, weather, folder, dice, node, network)
         asyncio.run(bureau.hatch.delete(*bureau.queues, broker.dead))

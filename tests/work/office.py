@@ -39,11 +39,22 @@ class Office:
     """Everything a worker needs. A context manager: no process is left behind."""
 
     def __init__(
-        self, url: str, server: ScriptedSmtp, folder: Path, nursery: Nursery, *, routes: Iterable[str] = ()
+        self,
+        url: str,
+        server: ScriptedSmtp,
+        folder: Path,
+        nursery: Nursery,
+        *,
+        routes: Iterable[str] = (),
+        backup: ScriptedSmtp | None = None,
     ) -> None:
-        """`routes`: those that emails may ask for; where they lead is the workers' business."""
+        """`routes`: those that emails may ask for; where they lead is the workers' business.
+
+        With `backup`, processes know a route of that name, on which the default one falls back.
+        """
         self.url = url
         self.server = server
+        self.backup = backup
         self.journals = folder / "journals"
         self.diaries = folder / "diaries"
         """Where applications write down what they were promised."""
@@ -76,6 +87,11 @@ class Office:
     def order_of_arrival(self) -> list[str]:
         """The subjects in the order in which the server received them."""
         return [subject_of(message.data) for message in self.server.messages]
+
+    @property
+    def servers(self) -> list[ScriptedSmtp]:
+        """Wherever an email may have arrived."""
+        return [self.server] if self.backup is None else [self.server, self.backup]
 
     def unfinished(self) -> int:
         """Emails on which a worker has still something to do. One that is held for a person is not among them."""
@@ -227,6 +243,14 @@ class Office:
             "POSTROOM_JOURNAL": str(journals or self.journals),
             "POSTROOM_LEASE": lease,
             "EMAIL_WORKER_POLL_INTERVAL": "1s",
+        } | self._fallback(options)
+
+    def _fallback(self, options: str) -> dict[str, str]:
+        if self.backup is None:
+            return {}
+        return {
+            "POSTROOM_ROUTES__BACKUP__TRANSPORT": f"{self.backup.url}?{options}",
+            "POSTROOM_ROUTES__DEFAULT__FALLBACK": "backup",
         }
 
     def logs(self) -> str:

@@ -42,6 +42,8 @@ INLINE_LIMIT = LEASE / 3
 TIME_TO_CLOSE = 30.0
 STOPPED = (0, -signal.SIGTERM)
 """How one ends that was told to stop; the second, if it had not begun to listen."""
+OUTAGE, BETWEEN_OUTAGES = (0.1, 0.8), (1.0, 4.0)
+"""Seconds, from and to, for which the mail server is down, and well."""
 CHILD_DIES_EVERY = 0.5
 """Seconds between deaths of forked children, whose parents live on."""
 
@@ -91,13 +93,17 @@ class Round:
         """Applications that did not end when they were told to, or ended by themselves: what they said last."""
         self._ids: list[EmailId] = []
         self._look_again = 0.0
+        self._down = False
+        self._until = 0.0
+        """When the mail server goes down, or comes back."""
         self.kills: Counter[str] = Counter()
 
     def rage(self, kills: int) -> None:
         """Kill so many workers while emails keep coming, then let healthy ones finish."""
-        self._brief_server()
+        self._brief_servers()
         while self.kills.total() < kills:
             self._keep_emails_coming()
+            self._go_down_or_come_back()
             self._staff()
             self._staff_applications()
             self._strike()
@@ -175,9 +181,9 @@ class Round:
             environment["POSTROOM_FAILPOINT"] = f"{place}:{1 if place in AT_FIRST else self._dice.randint(1, 12)}"
         if manner == "moment":
             patience = self._weather.workers**0.5
-            self._brief_server()
+            self._brief_servers()
             Assassin(
-                self._office.server,
+                self._dice.choice(self._office.servers),
                 self._dice.choice(list(MOMENTS)),
                 nth=self._dice.randint(1, 12),
                 victim=self._victim,
@@ -197,9 +203,18 @@ class Round:
         """Who talks to the server."""
         return list(self._doomed)
 
-    def _brief_server(self) -> None:
-        self._office.server.clear_script()
-        self._office.server.script(at="dot", delay=SLOW_REPLY)
+    def _brief_servers(self) -> None:
+        for server in self._office.servers:
+            server.clear_script()
+            server.script(at="dot", delay=SLOW_REPLY)
+        for moment in ("greeting", "mail"):
+            self._office.server.script(at=moment, reply="421 4.3.0 down", when=lambda moment: self._down)
+
+    def _go_down_or_come_back(self) -> None:
+        if self._office.backup is None or time.monotonic() < self._until:
+            return
+        self._down = not self._down and self._until > 0
+        self._until = time.monotonic() + self._dice.uniform(*(OUTAGE if self._down else BETWEEN_OUTAGES))
 
     def _journals(self) -> Path:
         if self._weather.journals == "shared":
@@ -258,7 +273,8 @@ class Round:
         wait_until(lambda: all(worker.poll() is not None for worker in self._doomed))
         self._bury()
         wait_until(self._office.applications_are_gone)
-        self._office.server.clear_script()
+        for server in self._office.servers:
+            server.clear_script()
         self._finish()
 
     def _finish(self) -> None:

@@ -8,8 +8,8 @@ three. In each round they die and are replaced while emails keep coming: at a na
 the conversation that the server chooses, at random, or stopped past their lease and then killed or let go on. Callers
 stop waiting for their applications' sends, forked children are killed under their parents, and some applications are
 told to close in the middle of it. In some rounds each process keeps its journal where nobody else can read it, as on
-machines of their own. At the end of a round healthy workers finish what is left, and every copy is counted at the
-server.
+machines of their own. Now and then the mail server is down for a moment, and a second one takes the mail: the route
+falls back. At the end of a round healthy workers finish what is left, and every copy is counted at both servers.
 
 With `--broker` schedulers and senders die instead, and RabbitMQ between them: it is killed, emptied, cut off, its
 queues are purged, its messages copied and shuffled.
@@ -99,13 +99,14 @@ def _one_round(
 ) -> int:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="postroom-storm-")))
-        server = stack.enter_context(ScriptedSmtp())
+        server, backup = stack.enter_context(ScriptedSmtp()), stack.enter_context(ScriptedSmtp())
         url = stack.enter_context(outbox_on(weather.store, postgres, folder))
         one: Round
         if node is not None:
-            one = stack.enter_context(brokered_round(url, server, folder, nursery, node, weather, dice))
+            one = stack.enter_context(brokered_round(url, server, backup, folder, nursery, node, weather, dice))
         else:
-            one = Round(stack.enter_context(Office(url, server, folder, nursery)), weather, folder, dice)
+            office = stack.enter_context(Office(url, server, folder, nursery, backup=backup))
+            one = Round(office, weather, folder, dice)
         one.rage(KILLS_PER_ROUND)
         tally = one.tally()
         console.print(f"{weather.name}: {tally}")
@@ -130,6 +131,7 @@ def table(kinds: list[Weather], *, broker: bool) -> Table:
         "emails",
         "sent inline",
         "sent",
+        "by the fallback",
         "held in doubt",
         "second copies",
     ):
@@ -138,7 +140,7 @@ def table(kinds: list[Weather], *, broker: bool) -> Table:
         result.add_column(heading, justify="right", style="bold")
     for sky in kinds:
         tally = sky.tally
-        counted = (tally.emails, tally.inline, tally.sent, tally.held, tally.second_copies)
+        counted = (tally.emails, tally.inline, tally.sent, tally.fallen_back, tally.held, tally.second_copies)
         wrong = (tally.lost, tally.unrecorded, tally.despite_hold, tally.other_faults)
         figures = map(str, (sky.kills.total(), *counted, *wrong))
         result.add_row(sky.store, sky.staff, str(sky.applications), sky.journals, *figures)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, fields
 
 from postroom import EmailId, OnDoubt, Outbox, Status
 from postroom.store.contract import StoredEmail
+from postroom.vocabulary import DEFAULT_ROUTE
 from tests.work.diary import Promise, read_diaries
 from tests.work.office import Office, subject_of
 
@@ -42,6 +43,8 @@ class Tally:
     unaccounted: int = 0
     """By how much the conservation sum is off."""
 
+    fallen_back: int = 0
+    """How many of them left by the fallback."""
     inline: int = 0
     """How many of them were sent from within an application."""
     failed: int = 0
@@ -74,12 +77,13 @@ def take(office: Office, ids: Iterable[EmailId]) -> Tally:
 def judgements(office: Office, ids: Iterable[EmailId]) -> Iterator[tuple[StoredEmail | Promise | None, Tally]]:
     """Email by email."""
     rows = {email.id: email for email in _everything(office.outbox)}
-    copies = office.server.copies_of_all()
+    copies = sum((server.copies_of_all() for server in office.servers), Counter[str]())
     for id in ids:
         stored = rows.get(id)
         yield stored, _one(stored, copies[stored.message_id]) if stored else Tally(emails=1, lost=1)
     by_tag = {email.subject: email for email in rows.values()}
-    arrived = Counter(subject_of(message.data) for message in office.server.messages if message.accepted)
+    messages = [message for server in office.servers for message in server.messages]
+    arrived = Counter(subject_of(message.data) for message in messages if message.accepted)
     for promise in read_diaries(office.diaries):
         tag = promise.errand.tag
         stored = by_tag.get(tag)
@@ -104,6 +108,7 @@ def _one(email: StoredEmail, copies: int) -> Tally:
     return Tally(
         emails=1,
         sent=email.status is Status.SENT,
+        fallen_back=email.route != DEFAULT_ROUTE,
         held=held,
         second_copies=second,
         doubted=bool(email.doubts),

@@ -132,3 +132,22 @@ async def test_registering_a_transport_again_changes_nothing(outbox: Outbox) -> 
 
     assert outbox.database.run(breakers.known_routes(), writes=False) == before
     assert before[0].breaker.state is BreakerState.PAUSED
+
+
+def test_what_a_route_carries_and_how_much_is_told_as_far_as_it_is_known_here(store_url: str, outbox: Outbox) -> None:
+    routes = {
+        "backup": "smtp://user:secret@backup.example.org:2525?rate=10/s",
+        "bulk": RouteSettings(transport="smtp://b", rate="500/h"),
+        "text": "twilio://account:secret@gateway.example.org",
+    }
+    with Outbox(store_url, routes=routes) as knowing:
+        knowing.database.run(breakers.standing_of({"elsewhere": "", "webhooks": ""}))
+        told = {route.name: (route.rate, route.channel) for route in Operations(knowing).routes()}
+
+    assert told == {
+        "backup": ("10/s", "email"),
+        "bulk": ("500/h", "email"),
+        "elsewhere": (None, None),
+        "text": (None, "sms"),
+        "webhooks": (None, "webhook"),
+    }

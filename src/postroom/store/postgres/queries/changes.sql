@@ -79,17 +79,17 @@ WHERE id = ANY (ARRAY (SELECT json_array_elements_text((:ids::text)::json)::uuid
 -- Rows past their keep, oldest first. Only so many are looked at: the first that has to stay ends it.
 -- name: sweep_changes
 DELETE FROM postroom.changes
-WHERE (txid, position) IN (
-    SELECT txid, position
+WHERE ctid = ANY (ARRAY (
+    SELECT oldest.ctid
     FROM (
-        SELECT txid, position, at
+        SELECT ctid, at
         FROM postroom.changes
         ORDER BY txid, position
         LIMIT :limit::bigint
         FOR UPDATE SKIP LOCKED
     ) AS oldest
     WHERE at < :before::timestamptz
-)
+))
 RETURNING position;
 
 -- Rows that came from another server, before its numbers of transactions are reached here.

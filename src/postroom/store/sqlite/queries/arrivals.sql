@@ -12,7 +12,8 @@ WHERE json_extract(value, '$.key') IS NULL
             AND k.email_id = json_extract(value, '$.id')
     )
 
--- Take emails in. A key that is there already leaves its email out.
+-- Take emails in. A key that is there already leaves its email out. `GROUP BY NULL` counts nothing as no row; a HAVING
+-- by itself is known from SQLite 3.39 on only.
 -- name: enqueue
 INSERT INTO postroom_keys (workspace, key, email_id, fingerprint, created_at)
 SELECT
@@ -35,7 +36,7 @@ FROM (SELECT json_extract(value, '$.id') AS id, json_extract(value, '$.attachmen
 INSERT INTO postroom_tallies (minute, name, change)
 SELECT :now / 60000000 * 60000000, 'enqueued', count(*)
 {accepted}
-GROUP BY NULL;  -- of nothing, no row; HAVING without it needs SQLite 3.39
+GROUP BY NULL;
 INSERT INTO postroom_emails (
     id, status, due_at, created_at, lease_token, leased_until, worker, key, {given}
 )

@@ -86,6 +86,8 @@ class Round:
         """Each worker with how it is to die, and when at the latest."""
         self._stopped: dict[WorkerProcess, float] = {}
         self._applications: set[WorkerProcess] = set()
+        self._closing: set[WorkerProcess] = set()
+        """Those among them that were told to close; the server may choose one of them to kill, and come too late."""
         self._parents: set[WorkerProcess] = set()
         """Those among them that have forked children."""
         self._next_orphan = 0.0
@@ -235,6 +237,7 @@ class Round:
                     self._stopped[worker] = now + LEASE * self._dice.uniform(1.1, 1.8)
                 elif manner == "close":
                     self._doomed[worker] = "closed", now + TIME_TO_CLOSE
+                    self._closing.add(worker)
                     worker.terminate()
                 else:
                     # It has not come to where it was to die, or it was to die at no place in particular.
@@ -259,8 +262,10 @@ class Round:
         for worker in [worker for worker in self._doomed if worker.poll() is not None]:
             manner, _deadline = self._doomed.pop(worker)
             self._stopped.pop(worker, None)
-            if worker.poll() == -signal.SIGKILL or (manner == "closed" and worker.poll() in STOPPED):
+            if worker.poll() == -signal.SIGKILL:
                 self.kills[manner] += 1
+            elif worker in self._closing and worker.poll() in STOPPED:
+                self.kills["closed"] += 1
             elif worker in self._applications:
                 self._failed.append(f"ended with {worker.poll()}: {worker.log.read_text()[-300:]}")
             else:

@@ -63,4 +63,9 @@ def accepted_by_all(report: Report) -> bool:
     reply = report.reply
     if reply is None or (reply.phase is not _DOT and reply.phase is not _ANSWER):
         return False
-    return accepted(reply) and all(map(accepted, report.recipients))
+    if not 200 <= reply.code < 300:
+        return False
+    for each in report.recipients:  # noqa: SIM110  several times quicker than a generator
+        if each is None or not 200 <= each.code < 300:
+            return False
+    return True

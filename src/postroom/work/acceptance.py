@@ -24,7 +24,7 @@ def accepted(parcel: Parcel, report: Report) -> Settlement | None:
     reply, claimed = report.reply, parcel.claimed
     if reply is None or len(report.recipients) != len(parcel.recipients) or not accepted_by_all(report):
         return None
-    if claimed.doubts or parcel.inline:  # what was ever in doubt has a story to tell; what is inline is not counted
+    if claimed.doubts or claimed.inline:  # what was ever in doubt has a story to tell; what is inline is not counted
         return None
     (id, token), attempts, takeovers = parcel.claim, claimed.attempts + 1, claimed.takeovers
     detail = _detail(report, reply, attempts)

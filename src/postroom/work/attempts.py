@@ -93,7 +93,7 @@ class Attempts:
             following=following.payload if following else None,
         )
         try:
-            report = await (self._within_limit(parcel, delivery) if parcel.inline else delivery)
+            report = await (self._within_limit(parcel, delivery) if parcel.claimed.inline else delivery)
         except asyncio.CancelledError:
             # Only the end of the grace cancels a line. If the dot has left, that is what is known of the email.
             if parcel.claim in self._held.dotted:

@@ -30,11 +30,6 @@ class Parcel:
     recipients: tuple[str, ...]
     """All of them; the payload names those who still wait for it."""
 
-    @property
-    def inline(self) -> bool:
-        """Its sender waits for it, or did when it was taken on."""
-        return self.claimed.inline
-
     def leaves_no_trace(self, settled: Settlement) -> bool:
         """It was sent and no row was ever written: there is nothing to record."""
         claimed = self.claimed

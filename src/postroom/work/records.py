@@ -54,16 +54,17 @@ class Records:
 
     def keep(self, parcel: Parcel, settled: Settlement, report: Report) -> None:
         """Into the journal first; then it may take its time to reach the database."""
+        claim, dotted = settled.claim, self.held.dotted
         if report.dot_left:
             self.journal.note_reply(settled, parcel.claimed.version)
             reach("journalled")
-        elif settled.claim in self.held.dotted:
-            self.journal.note_undone(settled.claim)  # it was noted, and did not leave after all
+        elif claim in dotted:
+            self.journal.note_undone(claim)  # it was noted, and did not leave after all
         self.concluded(settled)
-        self.held.dotted.discard(settled.claim)
-        if parcel.leaves_no_trace(settled):
-            self.journal.forget(settled.claim)
-            self.held.let_go(settled.claim)
+        dotted.discard(claim)
+        if parcel.claimed.order is not None and parcel.leaves_no_trace(settled):
+            self.journal.forget(claim)
+            self.held.let_go(claim)
         else:
             self._settler.add(settled)
         self.made += 1

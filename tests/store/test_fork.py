@@ -34,8 +34,14 @@ def used(store_url: str) -> Iterator[Outbox]:
 
 def stored(url: str) -> set[str]:
     """What is in the database, as a process sees it that had no part in it."""
+    found: set[str] = set()
     with Outbox(url) as outbox:
-        return {each.id for each in outbox.list(limit=10_000).emails}
+        page = outbox.list(limit=1_000)
+        found.update(each.id for each in page.emails)
+        while page.next is not None:  # threads that write until others are done may write any number
+            page = outbox.list(limit=1_000, before=page.next)
+            found.update(each.id for each in page.emails)
+    return found
 
 
 def together(lists: Iterable[list[str]]) -> list[str]:

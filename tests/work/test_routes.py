@@ -14,6 +14,7 @@ from postroom.send.memory import MemoryTransport
 from postroom.send.smtp.pool import SmtpTransport
 from postroom.testing import ScriptedSmtp
 from postroom.work import breakers
+from postroom.work.attempts import SCOUTS
 from tests.work.nursery import Nursery
 from tests.work.office import Office, until
 
@@ -84,6 +85,55 @@ async def test_a_route_in_trouble_holds_up_no_email_of_another(town: Town, troub
 
         assert len(town.backup.messages) == 100
         assert town.office.unfinished() >= 900
+
+
+async def test_a_server_that_is_down_is_found_out_by_a_handful_of_emails(town: Town) -> None:
+    """Three failures tell it, whatever the number of lines; two more may have begun by then."""
+    town.main.script(at="greeting", reply="421 4.3.0 down")
+    ids = town.office.enqueue(200)
+    async with town.office.working(routes=town.routes(options=f"{SHORT}&connections=16")) as worker:
+        await until(lambda: town.state("default") == "open")
+        await until(lambda: worker.engine.idle)
+
+        emails = [town.office.get(id) for id in ids]
+        assert 3 <= sum(any("421" in str(event.detail) for event in email.history) for email in emails) <= 5
+        assert sum(email.attempts for email in emails) == 1  # of the one that found out
+
+
+async def test_a_slow_server_gets_every_line_all_the_same(town: Town) -> None:
+    """The lines that went ahead hear nothing; the others do not wait for them."""
+    town.main.script(at="greeting", stall=True, times=SCOUTS)
+    patient = "connect=60s&greeting=60s&command=60s&data=60s&dot=60s&connections=16"
+    async with town.office.working(routes=town.routes(options=patient)):
+        town.office.enqueue(20)
+        await until(lambda: len(town.main.messages) == 20 - SCOUTS)
+
+        assert town.state("default") == "ok"
+        town.main.cut_all()
+
+
+async def test_refusals_show_that_a_server_is_there(town: Town) -> None:
+    """Nothing is accepted, and yet the other lines need not wait."""
+    town.main.script(at="rcpt", reply="550 5.1.1 nobody of that name", delay=0.05)
+    ids = town.office.enqueue(40)
+    await town.office.work_until_idle(routes=town.routes(options=f"{SHORT}&connections=16"))
+
+    assert town.office.statuses(ids) == {Status.DEAD}
+    assert town.main.connections > SCOUTS
+
+
+async def test_a_pause_also_holds_what_was_claimed_and_has_not_begun(town: Town) -> None:
+    town.main.script(at="dot", delay=0.5)
+    ids = town.office.enqueue(100)
+    async with town.office.working(routes=town.routes(options=f"{SHORT}&connections=2")) as worker:
+        await until(lambda: len(town.main.messages) > 0)
+        town.office.outbox.database.run(breakers.pause("default", "wrong text"))
+        await until(lambda: not worker.engine.routes["default"].minder.may_send())
+        begun = len(town.main.messages) + 2  # one on each line
+        await until(lambda: worker.engine.idle)
+
+        assert len(town.main.messages) <= begun
+        assert town.office.statuses(ids) == {Status.SENT, Status.PENDING}
 
 
 async def test_a_worker_serves_the_routes_it_was_given_and_no_other(town: Town) -> None:

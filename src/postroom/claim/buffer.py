@@ -15,6 +15,7 @@ class Buffer:
     """Urgent before normal before bulk, oldest first within each.
 
     A line that finds nothing waits; the line that began to wait last is served first, because its connection is warm.
+    Those that have none yet come after all that have.
 
     A large email is handed out only when there is room for it, and has it until it is `done`. Without, it stands aside,
     and lets the small ones pass; no later large one gets in before it, unless it is more urgent.
@@ -103,15 +104,15 @@ class Buffer:
             asyncio.get_running_loop().call_later(seconds, self._room.reopen)
         self._room.leave(email.claim)
 
-    async def next(self) -> Claimed | None:
-        """The next email, waiting for it; None when the buffer is closed."""
+    async def next(self, *, warm: bool = True) -> Claimed | None:
+        """The next email, waiting for it; None when the buffer is closed. Not `warm`: the line has no connection."""
         if self._closed:
             return None
         email = self.take()
         if email is not None:
             return email
         waiter: asyncio.Future[Claimed | None] = asyncio.get_running_loop().create_future()
-        self._idle.append(waiter)
+        self._idle.insert(len(self._idle) if warm else 0, waiter)
         return await waiter
 
     def remove(self, claims: Collection[Claim]) -> list[Claimed]:

@@ -21,8 +21,10 @@ from postroom.claim.meter import Meter
 from postroom.claim.route import Route
 from postroom.send.contract import Fault, FaultKind, Line, Phase, Report
 from postroom.settle.outcome import settle
-from postroom.settle.verdict import OK
+from postroom.settle.verdict import OK, Health
+from postroom.store.contract import Claimed
 from postroom.work.acceptance import accepted
+from postroom.work.breaker import DEFAULT_LIMITS
 from postroom.work.loading import Loading
 from postroom.work.minder import RouteMinder
 from postroom.work.packing import Packing
@@ -32,10 +34,18 @@ from postroom.work.telling import tell_attempt, tell_sent
 
 SLOW_DOT = 2.0
 """Seconds after which an email waiting behind a slow reply is given to another line."""
+SCOUTS = DEFAULT_LIMITS.failures
+"""Lines that begin at once: as many as it takes failures to know that the other end is down."""
+SLOW_SCOUT = 1.0
+"""Seconds after which the other lines follow although no scout is back: a server may be slow, and well."""
 
 
 class Attempts:
-    """The lines of one route, and what waits for them."""
+    """The lines of one route, and what waits for them.
+
+    A few lines go ahead, and the others follow once the other end has shown that it is there. So a server that is down
+    when a worker begins is found out by a handful of emails, and not by as many as there are lines.
+    """
 
     def __init__(
         self,
@@ -63,19 +73,28 @@ class Attempts:
         self._limit = limit
         self._soon = soon
         self._lines: list[_LineState] = []
+        self._all_begin = asyncio.Event()
+        """The other end is there, for all we know: no line waits any longer for the scouts."""
 
     async def run_line(self) -> None:
         """Send one email after another over one connection at a time."""
         state = _LineState()
         self._lines.append(state)
+        if len(self._lines) > SCOUTS:
+            await self._all_begin.wait()
         async with self.route.transport.connection() as line:
             while await self._serve(line, state):
                 pass
 
+    def close(self) -> None:
+        """Nothing more will come: the lines end, each after what it has in hand."""
+        self.buffer.close()
+        self._all_begin.set()
+
     async def _serve(self, line: Line, state: _LineState) -> bool:
         """Send the next email; False when the worker stops. A call of its own: nothing of a sent email stays behind."""
-        parcel = state.following or await self._packing.next()
-        state.following = None
+        parcel = state.following or await self._packing.next(warm=state.warm)
+        state.following, state.warm = None, True
         if parcel is None:
             return False
         try:
@@ -128,6 +147,7 @@ class Attempts:
             self._records.keep(parcel, settled, report)
             self._meter.sent(self.route.name, report)
             tell_sent(settled, report)
+            self._all_begin.set()
             self.minder.hear(OK)
             return
         outcome = settle(
@@ -141,22 +161,28 @@ class Attempts:
         self._records.keep(parcel, settlement(parcel.claimed, outcome, doubt=left_in_doubt(report)), report)
         self._meter.attempted(self.route.name, outcome, report)
         tell_attempt(parcel.claim.id, outcome, report)
+        if outcome.transport is None or outcome.transport.health is Health.OK:
+            self._all_begin.set()
         if outcome.transport is not None:
             self.minder.hear(outcome.transport)
 
     # ---------------------------------------------------------------- in trouble
 
-    async def empty_buffer(self) -> None:
-        """Give back everything that has not begun."""
-        await self._held.give_back([email.claim for email in self.buffer.empty()])
+    def empty_buffer(self) -> Coroutine[Any, Any, None]:
+        """Begin none of what is in hand, from this moment on; to be awaited, for then it is given back."""
+        unbegun = [*self.buffer.empty(), *(email for state in self._lines for email in state.unload())]
+        return self._held.give_back([email.claim for email in unbegun])
 
-    def unblock_followers(self) -> None:
-        """An email behind a reply that does not come is given to another line; it was opened there, not sent."""
+    def look_after_lines(self) -> None:
+        """Nobody is to wait for long behind a reply that does not come."""
         now = time.monotonic()
         for state in self._lines:
-            if state.following is not None and state.since is not None and now - state.since > SLOW_DOT:
-                following, state.following = state.following, None
-                self.buffer.give_back(following.claimed)
+            waited = now - state.since if state.since is not None else 0.0
+            if waited > SLOW_SCOUT:
+                self._all_begin.set()
+            if waited > SLOW_DOT:
+                for email in state.unload():
+                    self.buffer.give_back(email)
 
 
 @dataclass(slots=True)
@@ -165,6 +191,13 @@ class _LineState:
 
     following: Parcel | None = None
     since: float | None = None
+    warm: bool = False
+    """It has been in use, and so has a connection, if all went well."""
+
+    def unload(self) -> list[Claimed]:
+        """Take away what was to follow, if anything: it may have been opened, but not sent."""
+        following, self.following = self.following, None
+        return [following.claimed] if following else []
 
 
 def _out_of_time(parcel: Parcel) -> Report:

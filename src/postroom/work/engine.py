@@ -156,7 +156,7 @@ class Engine:
         """Give back what has not begun, let the rest finish within the grace, then record what is known of it."""
         self.stop()
         for attempts in self.routes.values():
-            attempts.buffer.close()
+            attempts.close()
         await self._empty_buffers()
         if self._lines:
             _done, late = await asyncio.wait(self._lines, timeout=self.settings.grace.total_seconds())
@@ -198,7 +198,7 @@ class Engine:
         standing = await self._database.run(standing_of(servers, unused=unused), atomic=False)
         self.clock.anchor(standing.now)
         for name, attempts in self.routes.items():
-            attempts.unblock_followers()
+            attempts.look_after_lines()
             if attempts.minder.breaker is before[name]:  # else we know more by now than the answer does
                 attempts.minder.heed(standing.breakers[name])
         if not self.has_looked:

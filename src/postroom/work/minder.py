@@ -34,7 +34,8 @@ class RouteMinder:
         stopped: Callable[[], Coroutine[Any, Any, None]],
         changed: Callable[[], None],
     ) -> None:
-        """`soon` runs an errand; `stopped` is awaited when nothing may be sent; `changed` tells to look again."""
+        """`soon` runs an errand; `stopped` is called the moment nothing may be sent any more, and gives back what
+        has not begun; `changed` tells to look again."""
         self.breaker = WELL
         self._seen = clock.now(), time.monotonic()
         """When we heard of the next look, by the database's clock and by the one that only goes forward."""
@@ -88,9 +89,16 @@ class RouteMinder:
             self._changed()
 
     def _keep(self, breaker: Breaker) -> None:
+        could_send = self.may_send()
         if breaker.next_probe_at != self.breaker.next_probe_at:
             self._seen = self._clock.now(), time.monotonic()
         self.breaker = WELL if breaker == WELL else breaker
+        if could_send and not self.may_send():
+            self._soon(self._stop(self._stopped()))
+
+    async def _stop(self, giving_back: Coroutine[Any, Any, None]) -> None:
+        await giving_back
+        self._changed()  # another route may take them
 
     def _breaker_now(self) -> datetime:
         """The time to hold against the breaker's next look: a wait that was begun ends by the clock that only goes
@@ -111,7 +119,6 @@ class RouteMinder:
                 state=self.breaker.state.value,
                 reason=self.breaker.reason,
             )
-            await self._stopped()
         self._changed()
 
     async def _probe(self) -> None:

@@ -27,10 +27,10 @@ class Packing:
         self._held = records.held
         self._loading = loading
 
-    async def next(self) -> Parcel | None:
-        """The next email, ready to leave; None when the worker stops."""
+    async def next(self, *, warm: bool) -> Parcel | None:
+        """The next email, ready to leave; None when the worker stops. `warm`: for a line that has been in use."""
         while True:
-            email = await self._buffer.next()
+            email = await self._buffer.next(warm=warm)
             if email is None:
                 return None
             parcel = await self._load(email) if email.unloaded else self._pack(email)

@@ -183,3 +183,19 @@ async def test_room_that_one_route_gives_back_is_taken_by_another() -> None:
 def test_the_more_emails_may_wait_the_smaller_those_that_come_whole() -> None:
     assert whole_up_to(1) == whole_up_to(64) == WHOLE
     assert MOST_BUFFERED * whole_up_to(MOST_BUFFERED) <= AHEAD
+
+
+async def test_a_line_that_has_been_in_use_is_served_before_one_that_would_have_to_connect() -> None:
+    """Even if the other one began to wait later."""
+    buffer = Buffer()
+    warm = asyncio.create_task(buffer.next())
+    await asyncio.sleep(0)
+    cold = asyncio.create_task(buffer.next(warm=False))
+    await asyncio.sleep(0)
+    buffer.add([email("first")])
+    await asyncio.sleep(0)
+
+    assert warm.done()
+    assert not cold.done()
+    buffer.close()
+    assert await cold is None

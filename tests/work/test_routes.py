@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from postroom import Status
 from postroom.claim.route import Route
 from postroom.send.memory import MemoryTransport
 from postroom.send.smtp.pool import SmtpTransport
+from postroom.store import questions
+from postroom.store.plan import Plan
 from postroom.testing import ScriptedSmtp
 from postroom.work import breakers
 from postroom.work.attempts import SCOUTS
@@ -120,6 +123,29 @@ async def test_refusals_show_that_a_server_is_there(town: Town) -> None:
 
     assert town.office.statuses(ids) == {Status.DEAD}
     assert town.main.connections > SCOUTS
+
+
+async def test_a_route_that_may_not_be_used_does_not_ask_what_is_due(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often it is woken: what is due for it makes no difference."""
+    asked: list[str] = []
+
+    def next_due(routes: Sequence[str]) -> Plan[datetime | None]:
+        asked.extend(routes)
+        return original(routes)
+
+    original = questions.next_due
+    monkeypatch.setattr(questions, "next_due", next_due)
+    town.office.outbox.database.run(breakers.pause("default", "moving house"))
+    town.office.enqueue(100)
+    async with town.office.working(routes=town.routes()) as worker:
+        await until(lambda: not worker.engine.routes["default"].minder.may_send())
+        for _ in range(20):
+            there = town.office.enqueue(1, route="backup")
+            await until(lambda: town.office.statuses(there) == {Status.SENT})  # noqa: B023  awaited here
+
+    assert set(asked) == {"backup"}
 
 
 async def test_a_pause_also_holds_what_was_claimed_and_has_not_begun(town: Town) -> None:

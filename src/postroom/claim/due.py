@@ -29,7 +29,7 @@ PACE = 0.05
 AT_ONCE = 0.005
 """Seconds to wait for what is due already, and was not to be had: another worker has it."""
 SOON = 0.05
-"""Seconds between looks whether all is done, for a worker that is to stop then, or whether a lane is open again."""
+"""Seconds between looks whether all is done, for a worker that is to stop then, or whether more can be taken on."""
 SHUT = 1.0
 """Seconds between looks while the route may not be used."""
 FIRST_PAUSE, LAST_PAUSE = 0.05, 1.0
@@ -270,9 +270,17 @@ class Claimer:
         """Wait until there may be something to claim."""
         if len(self._buffer) > self._buffer.mark:
             return
+        await first_of(self._woken.wait(), self.stopping.wait(), seconds=await self._pause())
+
+    async def _pause(self) -> float:
+        """Seconds to rest, unless woken. While nothing could be claimed, nobody need know when something is due."""
+        if not self._way.gate.may_send():
+            return SHUT
+        if not self._bench.ready():
+            return SOON
         ways = ([self._way] if self.own else []) + self._in_trouble()
         due = await _next_due(self._bench, [way.route.name for way in ways]) if ways else None
-        await first_of(self._woken.wait(), self.stopping.wait(), seconds=self._pause_until(due))
+        return self._pause_until(due)
 
     def _pause_until(self, due: datetime | None) -> float:
         wait = self._bench.poll.total_seconds()
@@ -280,9 +288,7 @@ class Claimer:
             wait = min(wait, max((due - self._bench.clock.now()).total_seconds(), AT_ONCE))
         if self._closed():
             wait = max(wait, SOON)  # what is due may be in one of them, and enough of that is here
-        if self._way.gate.may_send():
-            return wait
-        return SHUT if wait <= AT_ONCE else min(wait, SHUT)
+        return wait
 
 
 async def _next_due(bench: Workbench, routes: list[str]) -> datetime | None:

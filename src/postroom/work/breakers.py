@@ -55,11 +55,21 @@ def standing_of(servers: Mapping[str, str], *, unused: Collection[str] = ()) -> 
     return Standing(breakers=breakers, now=instant(told))
 
 
-def learn(name: str, verdict: TransportVerdict | None, *, jitter: float, probe: bool = False) -> Plan[Breaker]:
-    """Tell all workers what an attempt or a probe said about a route; how it stands now."""
+def learn(name: str, *verdicts: TransportVerdict | None, jitter: float, probe: bool = False) -> Plan[Breaker]:
+    """Tell all workers what attempts or a probe said about a route, one after another; how it stands now."""
     breaker, _arrival, now = yield from _lock(name)
-    changed = breaker.after(verdict, now, jitter, probe=probe)
+    changed = breaker
+    for verdict in verdicts:
+        changed = changed.after(verdict, now, jitter, probe=probe)
     return (yield from _keep(name, breaker, changed))
+
+
+def learn_all(heard: Mapping[str, Collection[TransportVerdict]], *, jitter: float) -> Plan[dict[str, Breaker]]:
+    """The same for several routes, always in the order of their names: two workers never wait for each other."""
+    known: dict[str, Breaker] = {}
+    for name in sorted(heard):
+        known[name] = yield from learn(name, *heard[name], jitter=jitter)
+    return known
 
 
 def take_probe(name: str, *, waited_for: datetime | None, jitter: float) -> Plan[bool]:

@@ -17,6 +17,7 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 from postroom.claim.buffer import Buffer
@@ -31,6 +32,7 @@ from postroom.store.open import AsyncDatabase
 from postroom.work.attempts import Attempts
 from postroom.work.breakers import standing_of
 from postroom.work.crew import Crew
+from postroom.work.grapevine import Grapevine
 from postroom.work.journal import Journal, worker_name
 from postroom.work.loading import Loading
 from postroom.work.minder import RouteMinder
@@ -66,11 +68,12 @@ class Engine:
         settings: EngineSettings,
         *,
         failed: Callable[[], None],
-        changed: Callable[[], None] = lambda: None,
+        changed: Callable[[str], None] = lambda route: None,
         clock: DatabaseClock | None = None,
         meter: Meter = UNMETERED,
     ) -> None:
-        """`failed` is called when a task ended by a bug of ours; `changed` when more may be possible than before.
+        """`failed` is called when a task ended by a bug of ours; `changed` when more may be possible than before, with
+        the route for which that is so, or with no name for all.
 
         Raises `JournalFailed` where no journal can be kept: then nothing may be sent.
         """
@@ -93,6 +96,7 @@ class Engine:
         self._changed = changed
         self._meter = meter
         self._loading = Loading(database)
+        self._grapevine = Grapevine(database, soon=self.crew.run_errand)
         self._room = Room()
         self.routes = {route.name: self._attempts(route) for route in routes}
         self.has_looked = False
@@ -104,9 +108,10 @@ class Engine:
             self._database,
             route,
             clock=self.clock,
+            grapevine=self._grapevine,
             soon=self.crew.run_errand,
             stopped=lambda: self.routes[route.name].empty_buffer(),
-            changed=self._changed,
+            changed=partial(self._tell_of_change, route),
         )
         return Attempts(
             route,
@@ -188,10 +193,15 @@ class Engine:
         for attempts in self.routes.values():
             await attempts.empty_buffer()
 
+    def _tell_of_change(self, route: Route) -> None:
+        """A route stands differently: that concerns its own emails, and those who take them instead."""
+        for name in {route.name, route.fallback or route.name}:
+            self._changed(name)
+
     async def _mind(self) -> None:
         """See what other workers or people did to the routes, show that they are used, probe those whose time it is."""
         if self.records.mend():
-            self._changed()
+            self._changed("")
         before = {name: attempts.minder.breaker for name, attempts in self.routes.items()}
         servers = {name: attempts.route.server for name, attempts in self.routes.items()}
         unused = [name for name, each in self.routes.items() if each.route.unasked and not each.buffer.taken]
@@ -203,5 +213,5 @@ class Engine:
                 attempts.minder.heed(standing.breakers[name])
         if not self.has_looked:
             self.has_looked = True
-            self._changed()
+            self._changed("")
         await asyncio.gather(*(attempts.minder.probe_if_due() for attempts in self.routes.values()))

@@ -19,6 +19,7 @@ from postroom.settle.verdict import OK, Health, TransportVerdict
 from postroom.store.open import AsyncDatabase
 from postroom.work.breaker import WELL, Breaker
 from postroom.work.breakers import learn, take_probe
+from postroom.work.grapevine import Grapevine
 
 
 class RouteMinder:
@@ -30,6 +31,7 @@ class RouteMinder:
         route: Route,
         *,
         clock: DatabaseClock,
+        grapevine: Grapevine,
         soon: Callable[[Coroutine[Any, Any, None]], None],
         stopped: Callable[[], Coroutine[Any, Any, None]],
         changed: Callable[[], None],
@@ -42,6 +44,7 @@ class RouteMinder:
         self._database = database
         self._route = route
         self._clock = clock
+        self._grapevine = grapevine
         self._soon = soon
         self._stopped = stopped
         self._changed = changed
@@ -70,7 +73,7 @@ class RouteMinder:
         before = self.breaker
         self._keep(before.after(verdict, self._breaker_now(), random.random()))
         if self.breaker != before:
-            self._soon(self._spread(verdict))
+            self._grapevine.pass_on(self._route.name, verdict, self._told)
 
     async def probe_if_due(self) -> None:
         """Look whether the route is well again, if it is time to."""
@@ -106,11 +109,10 @@ class RouteMinder:
         instant, since = self._seen
         return max(self._clock.now(), instant + timedelta(seconds=time.monotonic() - since))
 
-    async def _spread(self, verdict: TransportVerdict) -> None:
-        try:
-            self._keep(await self._database.run(learn(self._route.name, verdict, jitter=random.random())))
-        except StoreUnavailable as error:
-            logger.warning("could not tell other workers of the route", error=str(error))
+    def _told(self, breaker: Breaker | None) -> None:
+        """Others have heard what we have, and this is how the route stands."""
+        if breaker is not None:
+            self._keep(breaker)
         if not self.may_send():
             logger.warning(
                 "route stopped",

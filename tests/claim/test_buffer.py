@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from postroom.claim.buffer import Buffer
+from postroom.claim.lanes import ROUND
 from postroom.claim.room import AHEAD, ROOM, Room, whole_up_to
 from postroom.store.claims import WHOLE
 from postroom.store.contract import Claim, Claimed
@@ -56,6 +57,46 @@ def taken(buffer: Buffer) -> list[str]:
     while (next := buffer.take()) is not None:
         found.append(next.id)
     return found
+
+
+def test_bulk_leaves_in_its_turn_although_urgent_and_normal_are_always_there() -> None:
+    """So it is with a claimer that is quicker than the lines: for each that leaves, another comes."""
+    buffer = Buffer()
+    fill = {lane: [email(f"{lane.name} {count}", priority=lane) for count in range(40)] for lane in Priority}
+    for emails in fill.values():
+        buffer.add(emails)
+
+    lanes: list[Priority] = []
+    for _ in range(4 * len(ROUND)):
+        next = buffer.take()
+        assert next is not None
+        lanes.append(next.priority)
+        buffer.add([next])
+
+    assert lanes == [*ROUND] * 4
+
+
+def test_an_urgent_email_waits_for_one_other_at_most() -> None:
+    for turn in range(len(ROUND)):
+        buffer = Buffer()
+        buffer.add([email(f"bulk {count}", priority=Priority.BULK) for count in range(40)])
+        buffer.add([email(f"normal {count}") for count in range(40)])
+        for _ in range(turn):
+            buffer.take()
+        buffer.add([email("urgent", priority=Priority.URGENT)])
+
+        assert "urgent" in taken(buffer)[:2]
+
+
+def test_no_turn_lets_a_large_bulk_email_pass_one_that_waits_for_room() -> None:
+    buffer = Buffer()
+    first = email("first", 0.7)
+    buffer.add([first, email("second", 0.7), email("large bulk", 0.1, Priority.BULK)])
+    buffer.add([email(f"small {count}") for count in range(30)])
+
+    assert taken(buffer) == ["first", *(f"small {count}" for count in range(30))]
+    buffer.done(first)
+    assert taken(buffer) == ["second", "large bulk"]
 
 
 def test_small_emails_pass_a_large_one_that_waits_for_room() -> None:

@@ -6,13 +6,19 @@ import asyncio
 from collections import deque
 from collections.abc import Collection, Iterable
 
+from postroom.claim.lanes import ROUND
 from postroom.claim.room import Room
 from postroom.store.contract import Claim, Claimed
 from postroom.vocabulary import Priority
 
+_ORDERS = tuple((dealt, *(lane for lane in Priority if lane is not dealt)) for dealt in ROUND)
+"""Where to look for the next email: in the lane whose turn it is, then from urgent to bulk."""
+
 
 class Buffer:
-    """Urgent before normal before bulk, oldest first within each.
+    """Every lane in its turn (see `lanes.py`), else urgent before normal before bulk; oldest first within each.
+
+    A claimer that is quicker than the lines keeps urgent emails in hand all the time; a bulk one leaves all the same.
 
     A line that finds nothing waits; the line that began to wait last is served first, because its connection is warm.
     Those that have none yet come after all that have.
@@ -25,7 +31,6 @@ class Buffer:
         """`room`, where several buffers share one."""
         self._waiting: tuple[deque[Claimed], ...] = tuple(deque() for _ in Priority)
         self._aside: tuple[deque[Claimed], ...] = tuple(deque() for _ in Priority)
-        self._lanes = tuple(zip(self._waiting, self._aside, strict=True))
         self._room = room or Room()
         self._room.freed.append(lambda: self.add(()))
         self._idle: list[asyncio.Future[Claimed | None]] = []
@@ -75,20 +80,29 @@ class Buffer:
         """The next email, if there is one; a large one only if it may be one."""
         if self._count - 1 <= self.mark:
             self.low.set()
-        for lane, aside in self._lanes:
-            if aside and large:
-                large = self._room.enter(aside[0])
-                if large:
-                    self.taken += 1
-                    return aside.popleft()
-            while lane:
-                email = lane.popleft()
-                self._count -= 1
-                if not email.unloaded or (large and self._room.enter(email)):
-                    self.taken += 1
-                    return email
-                large = False
-                aside.append(email)
+        for lane in _ORDERS[self.taken % len(_ORDERS)]:
+            email = self._take_from(lane, large=large)
+            if email is not None:
+                self.taken += 1
+                return email
+        return None
+
+    def _take_from(self, lane: Priority, *, large: bool) -> Claimed | None:
+        waiting, aside = self._waiting[lane], self._aside[lane]
+        if not waiting and not aside:
+            return None
+        large = large and not any(self._aside[:lane])
+        if aside and large:
+            large = self._room.enter(aside[0])
+            if large:
+                return aside.popleft()
+        while waiting:
+            email = waiting.popleft()
+            self._count -= 1
+            if not email.unloaded or (large and self._room.enter(email)):
+                return email
+            large = False
+            aside.append(email)
         return None
 
     def done(self, email: Claimed) -> None:

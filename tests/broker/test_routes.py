@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
 from postroom import Status
+from postroom.broker.open_routes import OpenRoutes
 from postroom.claim.route import Route
 from postroom.send.smtp.pool import SmtpTransport
+from postroom.store.open import open_async_database
 from postroom.testing import ScriptedSmtp
 from postroom.work.breakers import known_routes, pause
 from tests.broker.bureau import Bureau
@@ -50,6 +53,32 @@ async def test_a_route_that_is_paused_fills_no_queue_and_holds_up_no_other(
 
         assert bureau.statuses(here) <= {Status.PENDING, Status.QUEUED}
     assert (bureau.server.messages, len(backup.messages)) == ([], 100)
+
+
+async def test_a_scheduler_looks_anew_which_routes_are_shut_when_it_is_woken(
+    bureau: Bureau, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Senders give back what a route may not send any more: it would be named again, for nobody to take."""
+    looked, look_anew = [], OpenRoutes.look_anew
+    monkeypatch.setattr(OpenRoutes, "look_anew", lambda routes: looked.append(1) or look_anew(routes))
+    async with bureau.scheduling(interval=timedelta(days=1)):
+        ids = bureau.enqueue(1)
+        await until(lambda: bureau.statuses(ids) == {Status.QUEUED})
+        seen = len(looked)
+        bureau.enqueue(1)
+        await until(lambda: len(looked) > seen)
+
+
+async def test_what_was_seen_of_routes_counts_for_a_moment_and_not_after_a_new_look(bureau: Bureau) -> None:
+    bureau.enqueue(1, route="backup")
+    database = open_async_database(bureau.url)
+    routes = OpenRoutes(database)
+    assert await routes.names() is None
+
+    bureau.outbox.database.run(pause("default", "by hand"))
+    routes.look_anew()
+    assert await routes.names() == ["backup"]
+    await database.close()
 
 
 async def test_a_route_with_a_rate_holds_up_no_other_and_is_kept(bureau: Bureau, backup: ScriptedSmtp) -> None:

@@ -5,6 +5,7 @@ Messages of a route that may not be used would fill the queues for nothing, and 
 
 from __future__ import annotations
 
+import math
 import time
 
 from postroom.store import questions
@@ -22,7 +23,7 @@ class OpenRoutes:
 
     def __init__(self, database: AsyncDatabase) -> None:
         self._database = database
-        self._looked = -LOOK
+        self._looked = -math.inf
         self._open: list[str] | None = None
 
     async def names(self) -> list[str] | None:
@@ -32,10 +33,9 @@ class OpenRoutes:
             self._looked = time.monotonic()
         return self._open
 
-    @property
-    def all_are(self) -> bool:
-        """Nothing is held up by a route that is shut."""
-        return self._open is None
+    def look_anew(self) -> None:
+        """Something has happened since: what was seen before counts no longer."""
+        self._looked = -math.inf
 
 
 def _open_routes() -> Plan[list[str] | None]:

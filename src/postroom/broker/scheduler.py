@@ -126,7 +126,9 @@ class Scheduler:
         under_way: set[asyncio.Task[None]] = set()
         try:
             while not self.stopping.is_set() and not session.closed.is_set():
-                self._woken.clear()
+                if self._woken.is_set():  # perhaps by senders that gave back what a route may not send any more
+                    self._woken.clear()
+                    self._publisher.routes.look_anew()
                 try:
                     await self._round(session, under_way)
                 except StoreUnavailable as error:

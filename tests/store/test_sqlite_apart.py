@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 
 from postroom import Outbox
+from postroom.errors import StoreUnavailable
 from postroom.store import claims, dispatch
 from postroom.store.plan import Plan, Rows
 from postroom.store.questions import next_due
@@ -127,3 +128,35 @@ def test_a_writer_waits_for_another_and_says_when_that_takes_too_long(migrated_s
 
     assert type(refused.value).__name__ == "StoreUnavailable"
     assert afterwards == []
+
+
+def test_who_waits_for_long_leaves_the_processor_to_the_one_it_waits_for(
+    migrated_sqlite_url: str, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A crowd that looked every half millisecond kept a writer from finishing for as long as it waited."""
+
+    class Hands:
+        """A clock that goes on when somebody sleeps."""
+
+        def __init__(self) -> None:
+            self.passed = 0.0
+            self.slept: list[float] = []
+
+        def monotonic(self) -> float:
+            return self.passed
+
+        def sleep(self, seconds: float) -> None:
+            self.slept.append(seconds)
+            self.passed += seconds
+
+    waiting = database.SqliteDatabase(Path(migrated_sqlite_url.removeprefix("sqlite:///")), patience=30)
+    hands = Hands()
+    with outbox.database.transaction(), monkeypatch.context() as patched:
+        patched.setattr(database, "time", hands)
+        with pytest.raises(StoreUnavailable):
+            waiting.run(claim(), atomic=False)
+    waiting.close()
+
+    assert hands.slept[:40] == [database.LOOK] * 40
+    assert len(hands.slept) < 8_000
+    assert hands.slept == sorted(hands.slept)

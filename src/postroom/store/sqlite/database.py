@@ -24,11 +24,16 @@ from postroom.store.sqlite.connection import Connection, connect
 
 T = TypeVar("T")
 
-LOOK = 0.0005
-"""Seconds between two looks whether another writer has finished."""
+LOOK, SELDOM_LOOK = 0.0005, 0.004
+"""Seconds between two looks whether another writer has finished: at first, and at most."""
 
 OLDEST = (3, 35, 0)
 """The first SQLite with RETURNING."""
+
+
+def next_look(waited: float) -> float:
+    """Seconds until the next look, for who has waited so long."""
+    return min(max(LOOK, waited / 40), SELDOM_LOOK)
 
 
 def _utc_now() -> datetime:
@@ -127,12 +132,15 @@ class SqliteDatabase:
         SQLite waits for the write lock in steps that grow to a tenth of a second, by when the next writer has come and
         gone: where several workers write all the time, looking often is what keeps them busy. For the change to WAL,
         and while another process mends what a killed one left, it does not wait at all.
+
+        Who has waited for long looks less often: on a busy machine a crowd that looks all the time leaves the writer
+        it waits for no processor to finish on.
         """
-        end = time.monotonic() + self._patience
+        began = time.monotonic()
         connection.fetch("PRAGMA busy_timeout = 0")
         try:
-            while not self._got_through(connection, statement, last=time.monotonic() > end):
-                time.sleep(LOOK)
+            while not self._got_through(connection, statement, last=time.monotonic() - began > self._patience):
+                time.sleep(next_look(time.monotonic() - began))
         finally:
             connection.fetch(f"PRAGMA busy_timeout = {self._patience * 1000:.0f}")
 

@@ -38,7 +38,7 @@ def test_all_is_well_with_a_sender_and_a_mail_server(
     assert {check["level"] for check in answer.json["checks"]} == {"ok"}
     assert [check["name"] for check in answer.json["checks"]] == [
         "settings", "sender", "database", "journal", "disk", "schema",
-        "conservation", "due", "dead", "in_doubt", "journals", "smtp",
+        "conservation", "workers", "due", "dead", "in_doubt", "journals", "smtp",
     ]  # fmt: skip
     assert server.messages == []
 
@@ -66,6 +66,19 @@ def test_what_is_missing_or_waits_is_worth_a_look_and_no_failure(postroom: Comma
 
     assert (found["sender"], found["smtp"], found["dead"]) == ("warn", "warn", "warn")
     assert postroom("doctor").code == 0
+
+
+def test_mail_that_is_due_while_nobody_works_is_a_failure_at_once(postroom: CommandLine, outbox: Outbox) -> None:
+    enqueue(outbox)
+
+    answer = postroom("doctor", "--json")
+
+    found = {check["name"]: check for check in answer.json["checks"]}
+    assert answer.code == 1
+    assert found["workers"]["level"] == "fail"
+    assert "no worker has shown a sign of life" in found["workers"]["detail"]
+    assert "postroom worker" in found["workers"]["remedy"]
+    assert postroom("stats", "--json").json["sentence"].startswith("No worker is running")
 
 
 def test_a_mail_server_that_is_away_is_a_failure_and_its_password_stays_secret(

@@ -173,6 +173,21 @@ def test_late_mail_is_trouble_and_tells_whether_anybody_works() -> None:
     assert said({"pending": 2}, due_for=timedelta(seconds=59))[1] == "well"
 
 
+def test_that_nobody_works_is_told_as_soon_as_anything_is_due() -> None:
+    gone = replace(WORKER, silence=timedelta(minutes=1))
+    told = "No worker is running, and mail has been due for 2 seconds — 1 email waits", "trouble"
+
+    assert said({"pending": 1}, workers=(), due_for=timedelta(seconds=2)) == told
+    assert said({"pending": 1}, workers=(gone,), due_for=timedelta(seconds=2)) == told
+    assert said({"pending": 1}, workers=()) == ("All mail is moving", "well")
+
+
+def test_that_nobody_works_is_told_before_what_the_last_worker_thought_of_the_server() -> None:
+    ill = replace(TRANSPORT, state=BreakerState.OPEN, reason="no connection while connecting", since=NOW)
+
+    assert said({"pending": 1}, ill, workers=(), due_for=timedelta(0))[0].startswith("No worker is running")
+
+
 def test_the_dead_and_the_doubtful_need_a_person() -> None:
     assert said({"sent": 1, "dead": 1, "in_doubt": 2}) == (
         "All mail has gone out; 1 email was given up and needs a person; 2 emails are in doubt",

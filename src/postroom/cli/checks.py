@@ -13,7 +13,8 @@ from postroom.cli.moments import relative
 from postroom.config import RouteSettings, Settings
 from postroom.errors import ConfigurationError
 from postroom.operate import House
-from postroom.operate.sentences import LATE, sum_in_words, trouble
+from postroom.operate.sentences import LATE, nobody_sends, sum_in_words, trouble
+from postroom.operate.wording import count_of
 from postroom.store.contract import Conservation
 from postroom.vocabulary import DEFAULT_ROUTE, Status
 from postroom.work.breaker import BreakerState
@@ -102,6 +103,8 @@ async def _probe(route: RouteSettings, tables: Mapping[str, Mapping[str, Any]]) 
 
 def check_house(house: House) -> Iterator[Finding]:
     """Whether what is in the outbox gets on."""
+    if house.broker is None:  # else schedulers and senders are looked at by themselves
+        yield _check_workers(house)
     yield _check_oldest(house.oldest_due, now=house.at)
     yield _check_count(house, Status.DEAD, "gave up", "postroom list --status dead, then retry, replay or dismiss")
     yield _check_count(
@@ -129,6 +132,21 @@ def check_sum(sums: Conservation) -> Finding:
         level=Level.FAIL,
         detail=sum_in_words(sums),
         remedy="rows were changed behind Postroom's back; compare with a backup, and report it if they were not",
+    )
+
+
+def _check_workers(house: House) -> Finding:
+    """Whether anybody sends; that nobody does matters once something is due."""
+    alive = [worker for worker in house.workers if worker.alive]
+    if not nobody_sends(alive):
+        return Finding(name="workers", level=Level.OK, detail=f"{count_of(len(alive), 'process')} at work")
+    if house.oldest_due is None:
+        return Finding(name="workers", level=Level.OK, detail="none at work, and nothing is due")
+    return Finding(
+        name="workers",
+        level=Level.FAIL,
+        detail="mail is due, and no worker has shown a sign of life",
+        remedy="start `postroom worker`, or find out why it does not run",
     )
 
 

@@ -32,6 +32,9 @@ def house_in_words(
 ) -> tuple[str, str]:
     """How the house is, in one sentence, and its tone: `well`, `attention` or `trouble`."""
     waiting = waiting_in(counts)
+    if oldest_due is not None and broker is None and nobody_sends(workers):
+        # First, for without a worker nobody finds out either that a route is well again.
+        return f"{_lateness(workers, now - oldest_due)} — {emails_wait(waiting)}", "trouble"
     covered = [route for route in routes if _is_covered(route, routes)]
     ill = worst([route for route in routes if route not in covered], now)
     if ill is not None and ill.state is not BreakerState.THROTTLED:
@@ -87,13 +90,18 @@ def trouble(route: RouteView, now: datetime) -> str:
     return f"{route.title} is paused{since}: {route.cause}"
 
 
+def nobody_sends(workers: Sequence[WorkerView]) -> bool:
+    """Nobody who sends has shown a sign of life lately."""
+    return not any(worker.alive and worker.seen.role in (WORKER, SENDER) for worker in workers)
+
+
 def _works_directly(workers: Sequence[WorkerView]) -> bool:
     return any(worker.alive and worker.seen.role == WORKER for worker in workers)
 
 
 def _lateness(workers: Sequence[WorkerView], age: timedelta) -> str:
     at_work = {worker.seen.role for worker in workers if worker.alive}
-    if not at_work & {WORKER, SENDER}:
+    if nobody_sends(workers):
         return f"No {'sender' if at_work else 'worker'} is running, and mail has been due for {span(age)}"
     if not at_work & {WORKER, SCHEDULER}:
         return f"No scheduler is running, and mail has been due for {span(age)}"

@@ -13,8 +13,9 @@ _UNITS = (
 
 
 def count_of(count: int, noun: str) -> str:
-    """`1 email`, `1,204 emails`."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+    """`1 email`, `1,204 emails`, `2 processes`."""
+    ending = "es" if noun.endswith("s") else "s"
+    return f"{count:,} {noun}{'' if count == 1 else ending}"
 
 
 def counted_emails(count: int, *, capped: bool = False) -> str:

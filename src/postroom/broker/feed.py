@@ -60,6 +60,7 @@ class BrokerFeed:
         meter: DispatchMeter = UNMETERED_DISPATCH,
     ) -> None:
         self.stopping = asyncio.Event()
+        self.left_due = False
         self.link = Link(broker, self.stopping, meter)
         self._bench = bench
         self._outage = outage
@@ -129,6 +130,7 @@ class BrokerFeed:
         until.add_done_callback(lambda _: feed.stop())
         await feed.until_stopped()
         if not until.done():  # all is done, and this sender was to stop then
+            self.left_due = feed.left_due
             self.stop()
 
     # ---------------------------------------------------------------- the broker there

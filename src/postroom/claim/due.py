@@ -40,6 +40,7 @@ class DueFeed:
 
     def __init__(self, bench: Workbench) -> None:
         self.stopping = asyncio.Event()
+        self.left_due = False
         self._bench = bench
         self._claimers = [Claimer(bench, way) for way in bench.ways.values()]
 
@@ -95,7 +96,7 @@ class DueFeed:
         due = await self._bench.database.run(plan, writes=False, atomic=False)
         if due or not self._idle() or self._progress() != before:
             return False
-        self._tell_of_closed()
+        self.left_due = await self._leaves_some()
         return True
 
     def _idle(self) -> bool:
@@ -109,10 +110,18 @@ class DueFeed:
         other = self._bench.ways.get(way.route.fallback or "")
         return way.gate.in_trouble and other is not None and other.gate.may_send()
 
-    def _tell_of_closed(self) -> None:
-        for way in self._bench.ways.values():
-            if not way.gate.may_send():
-                logger.warning("stopping although emails may wait", route=way.route.name, reason=way.gate.reason)
+    async def _leaves_some(self) -> bool:
+        """Whether emails are due on a route that may not be used, or that is not known here."""
+        ways, database = self._bench.ways, self._bench.database
+        waiting: list[str] = await database.run(questions.waiting_routes(), writes=False, atomic=False)
+        shut = [name for name in waiting if name not in ways or not ways[name].gate.may_send()]
+        left = []
+        for name in shut if not self._bench.only_these else ways.keys() & shut:
+            if await database.run(questions.something_due([name]), writes=False, atomic=False):
+                left.append(name)
+                reason = ways[name].gate.reason if name in ways else "no route of this name is known here"
+                logger.warning("stopping although emails are due", route=name, reason=reason)
+        return bool(left)
 
 
 class Claimer:

@@ -64,8 +64,10 @@ class Workbench:
     """How long to rest at most for want of a wake-up."""
     until_idle: bool
     """Whether the worker is to stop once there is nothing to do …"""
+    only_these: bool
+    """… for these routes: somebody else was told to serve the others."""
     idle: Callable[[], bool]
-    """… and it has nothing in hand."""
+    """Whether it has nothing in hand."""
     ready: Callable[[], bool]
     """Whether the rest of the worker can take more on."""
     holdings: Holdings
@@ -88,6 +90,8 @@ class Feed(Protocol):
     """Brings emails into the buffer."""
 
     stopping: asyncio.Event
+    left_due: bool
+    """It ended by itself, although emails are due that could not be sent here: their route is shut, or not known."""
 
     async def until_stopped(self) -> None:
         """Bring emails until stopped, or until there is nothing left to do."""

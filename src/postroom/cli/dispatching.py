@@ -11,6 +11,7 @@ from pydantic import SecretStr
 from postroom.cli.secrets import keep_secret
 from postroom.cli.target import LogLevel, Target
 from postroom.cli.working import (
+    FINISHED,
     Grace,
     MetricsHost,
     MetricsPort,
@@ -18,6 +19,7 @@ from postroom.cli.working import (
     Smtp,
     check_database,
     measured,
+    run_sending,
     run_service,
     with_smtp,
 )
@@ -72,11 +74,11 @@ def sender(
     services.broker_of(settings)
     check_database(settings)
     if processes > 1:
-        raise typer.Exit(supervise(processes, metrics_port=metrics_port))
+        raise typer.Exit(supervise(processes, metrics_port=metrics_port, finished=FINISHED))
     working = worker_settings(settings, until_idle=until_idle, grace=grace, role="sender")
     with ExitStack() as stack:
         meter = measured(stack, metrics_host, metrics_port, roles=["worker", "dispatch"])
-        run_service(
+        run_sending(
             settings,
             lambda database: services.sender(
                 settings,

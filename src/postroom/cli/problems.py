@@ -26,6 +26,8 @@ class ExitCode(IntEnum):
     """The command or the settings have to be changed first."""
     UNREACHABLE = 3
     """The database cannot be reached, or would not do it; the same command may work later."""
+    LEFT_DUE = 4
+    """A worker that was to stop when nothing is due has stopped, and emails are due that it could not send."""
 
 
 @contextmanager

@@ -8,13 +8,14 @@ import signal
 from collections.abc import Callable, Collection
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from typing import Annotated, Protocol
+from typing import Annotated, Protocol, TypeVar
 
 import typer
 from pydantic import SecretStr
 
 from postroom.broker.meter import UNMETERED_DISPATCH, DispatchMeter
 from postroom.claim.meter import UNMETERED, Meter
+from postroom.cli.problems import ExitCode
 from postroom.cli.screen import standard_error
 from postroom.cli.secrets import keep_secret
 from postroom.cli.target import LogLevel, Target, reach
@@ -30,6 +31,8 @@ from postroom.work.worker import Worker
 COLLECT_AFTER = 50_000
 """Objects allocated before the collector looks for cycles. Emails make none, and looking cost a tenth of the time."""
 
+FINISHED = (ExitCode.DONE, ExitCode.LEFT_DUE)
+"""How a process ends that need not be started again."""
 
 Smtp = Annotated[str | None, typer.Option(help="The way out: smtp://…, smtps://…; else POSTROOM_SMTP.", metavar="URL")]
 Processes = Annotated[int, typer.Option(help="So many processes, kept alive.", min=1, max=64)]
@@ -57,6 +60,17 @@ class Service(Protocol):
     def stop(self) -> None: ...
 
 
+class Sending(Service, Protocol):
+    """A service that sends emails."""
+
+    @property
+    def left_due(self) -> bool:
+        """It has ended by itself, although emails are due that it could not send."""
+
+
+S = TypeVar("S", bound=Service)
+
+
 def worker(
     target: Target,
     smtp: Smtp = None,
@@ -77,11 +91,11 @@ def worker(
     routes_of(settings, only=only, always=True)
     check_database(settings)
     if processes > 1:
-        raise typer.Exit(supervise(processes, metrics_port=metrics_port))
-    working = worker_settings(settings, until_idle=until_idle, grace=grace)
+        raise typer.Exit(supervise(processes, metrics_port=metrics_port, finished=FINISHED))
+    working = worker_settings(settings, until_idle=until_idle, only_these=bool(only), grace=grace)
     with ExitStack() as stack:
         meter = measured(stack, metrics_host, metrics_port)
-        run_service(
+        run_sending(
             settings,
             lambda database: Worker(database, routes_of(settings, only=only, always=True), working, meter=meter.worker),
         )
@@ -118,15 +132,23 @@ def measured(stack: ExitStack, host: str, port: int | None, *, roles: Collection
     return Measured(meter, dispatch)
 
 
-def run_service(settings: Settings, make: Callable[[AsyncDatabase], Service]) -> None:
-    """Run a service until it is done, or told to stop by SIGTERM or SIGINT."""
+def run_sending(settings: Settings, make: Callable[[AsyncDatabase], Sending]) -> None:
+    """Run a service that sends; the exit code tells whether it stopped by itself although emails are due."""
+    service = run_service(settings, make)
+    if service is not None and service.left_due:
+        raise typer.Exit(int(ExitCode.LEFT_DUE))
+
+
+def run_service(settings: Settings, make: Callable[[AsyncDatabase], S]) -> S | None:
+    """Run a service until it is done, or told to stop by SIGTERM or SIGINT; the service, unless it was interrupted."""
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, 20, 50)
     with suppress(KeyboardInterrupt):
-        asyncio.run(_run(settings, make))
+        return asyncio.run(_run(settings, make))
+    return None
 
 
-async def _run(settings: Settings, make: Callable[[AsyncDatabase], Service]) -> None:
+async def _run(settings: Settings, make: Callable[[AsyncDatabase], S]) -> S:
     database = open_async_database(
         settings.database.get_secret_value(), tables=settings.tables, listeners=listeners_of(settings)
     )
@@ -138,6 +160,7 @@ async def _run(settings: Settings, make: Callable[[AsyncDatabase], Service]) -> 
         await service.run()
     finally:
         await database.close()
+    return service
 
 
 def check_database(settings: Settings) -> None:

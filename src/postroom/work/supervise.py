@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Collection
 from types import FrameType
 
 from postroom.logs import logger
@@ -18,8 +19,10 @@ STEADY = 60.0
 class _Place:
     """One of the processes, and when it may be started again."""
 
-    def __init__(self, command: list[str]) -> None:
+    def __init__(self, command: list[str], *, finished: Collection[int]) -> None:
         self._command = command
+        self._finished = finished
+        self.code = 0
         self._pause = FIRST_PAUSE
         self._start_at = 0.0
         self._started_at = 0.0
@@ -39,19 +42,32 @@ class _Place:
         if code is None:
             return
         self.process = None
-        self.finished = code == 0
-        if code:
+        self.finished = code in self._finished
+        if self.finished:
+            self.code = code
+        else:
             self._pause = FIRST_PAUSE if now - self._started_at > STEADY else min(self._pause * 2, LAST_PAUSE)
             self._start_at = now + self._pause
             logger.error("worker process ended", exit_code=code, again_in_seconds=self._pause)
 
 
-def supervise(processes: int, command: list[str] | None = None, *, metrics_port: int | None = None) -> int:
+def supervise(
+    processes: int,
+    command: list[str] | None = None,
+    *,
+    metrics_port: int | None = None,
+    finished: Collection[int] = (0,),
+) -> int:
     """Run so many of this very command, without `--processes`, until told to stop or until all are done.
+
+    A process is done when it ends with one of the codes in `finished`; the greatest of them is the answer.
 
     With a port for metrics, each process has one of its own: the first this one, the next the one after it, and so on.
     """
-    places = [_Place([*(command or _same_command()), *_own_port(metrics_port, number)]) for number in range(processes)]
+    places = [
+        _Place([*(command or _same_command()), *_own_port(metrics_port, number)], finished=finished)
+        for number in range(processes)
+    ]
     stopping = False
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -70,7 +86,7 @@ def supervise(processes: int, command: list[str] | None = None, *, metrics_port:
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
-    return 0
+    return max(place.code for place in places)
 
 
 def _done(places: list[_Place], stopping: bool) -> bool:

@@ -26,7 +26,12 @@ from postroom.work.worker import MOST_BUFFERED, Worker, WorkerSettings
 
 
 def worker_settings(
-    settings: Settings, *, until_idle: bool = False, grace: Duration = "30s", role: str = "worker"
+    settings: Settings,
+    *,
+    until_idle: bool = False,
+    only_these: bool = False,
+    grace: Duration = "30s",
+    role: str = "worker",
 ) -> WorkerSettings:
     """How a worker works under these settings."""
     url = settings.database.get_secret_value()
@@ -35,6 +40,7 @@ def worker_settings(
         grace=parse_duration(grace),
         keep_sent=bool(settings.retention),
         until_idle=until_idle,
+        only_these=only_these,
         buffer=min(MOST_BUFFERED, settings.worker_batch_size or MOST_BUFFERED),
         poll=settings.worker_poll_interval or WorkerSettings().poll,
         journals=settings.journal or journal_folder(url, settings.tables),

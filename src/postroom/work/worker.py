@@ -43,6 +43,8 @@ class WorkerSettings(EngineSettings):
 
     until_idle: bool = False
     """Stop when nothing is due."""
+    only_these: bool = False
+    """Told to serve some routes: what waits on others is no business of its own."""
     buffer: int = MOST_BUFFERED
     poll: timedelta = timedelta(seconds=LONGEST_REST)
     role: str = "worker"
@@ -90,6 +92,7 @@ class Worker:
             most=self.settings.buffer,
             poll=self.settings.poll,
             until_idle=self.settings.until_idle,
+            only_these=self.settings.only_these,
             idle=lambda: self._swept and engine.idle,
             ready=lambda: (
                 engine.has_looked
@@ -123,6 +126,11 @@ class Worker:
             await self._farewell()
             await engine.close()
         crew.raise_failure()
+
+    @property
+    def left_due(self) -> bool:
+        """It has ended by itself, although emails are due that it could not send."""
+        return self._feed.left_due
 
     def stop(self) -> None:
         """No new claims; what is under way may finish, the rest is given back."""

@@ -42,6 +42,12 @@ def _duration(value: Any) -> timedelta:
         raise ValueError(error) from None
 
 
+def _pruned(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    return () if value.strip() == "off" else tuple(each.strip() for each in value.split(","))
+
+
 Duration = Annotated[timedelta, BeforeValidator(_duration)]
 
 
@@ -106,6 +112,9 @@ class Settings(BaseSettings):
     """How long an inline send may take before the email goes to the outbox instead."""
     retention: Duration = timedelta(days=30)
     """How long sent and cancelled emails are kept; 0 deletes an email when it is sent."""
+    prune: Annotated[tuple[Literal["sent", "cancelled", "dead"], ...], BeforeValidator(_pruned)] | None = None
+    """What workers remove by themselves when its retention is over: `sent`, `cancelled`, `dead`, several with commas;
+    `off` for nothing. If not given, `sent` where a retention is, and nothing where none is."""
     journal: Path | None = None
     """The folder in which workers note what they are sending; a folder of its own for each outbox if not given."""
     key_retention: Duration = timedelta(days=90)
@@ -162,6 +171,12 @@ class Settings(BaseSettings):
     def known_routes(self) -> tuple[str, ...]:
         """The routes that emails may name here: also those whose transport only workers know."""
         return known_routes(self.routes)
+
+    def pruned(self) -> tuple[str, ...]:
+        """The statuses of emails that workers remove by themselves."""
+        if self.prune is not None:
+            return self.prune
+        return ("sent",) if "retention" in self.model_fields_set else ()
 
     def channel_tables(self) -> dict[str, dict[str, Any]]:
         """What transports of a channel are told beside their URL, by the channel's name."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import fields
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, Self
 
 from postroom import config
@@ -25,7 +25,7 @@ from postroom.settle.policy import RetryPolicy
 from postroom.store import housekeeping
 from postroom.store.contract import Filter
 from postroom.store.dialect import Clock
-from postroom.store.housekeeping import Archive, Pruned
+from postroom.store.housekeeping import Archive, Keep, Pruned
 from postroom.store.order import Order
 from postroom.store.plan import Course
 from postroom.vocabulary import EmailId, Status
@@ -39,10 +39,6 @@ NO_WAY_OUT = "this process knows no way out; a worker will send it"
 
 PRUNED = (Status.SENT, Status.CANCELLED)
 """What is pruned unless told otherwise: the dead wait for a person."""
-
-
-CHANGES_KEPT = timedelta(days=7)
-"""How long the stream of changes is kept at least: long enough for a reader that was away for some days."""
 
 
 class OutboxBase:
@@ -152,12 +148,9 @@ class OutboxBase:
         batch: int,
         progress: Callable[[int], None],
     ) -> Course[Pruned]:
-        now = self._now()
         age = self.settings.retention if older_than is None else parse_duration(older_than)
         return housekeeping.prune(
-            before=now - age,
-            keys_before=now - self.settings.key_retention,
-            changes_before=now - max(age, CHANGES_KEPT),
+            **Keep(emails=age, keys=self.settings.key_retention).ends(self._now()),
             statuses=_prunable(statuses),
             batch=batch,
             archive=archive,

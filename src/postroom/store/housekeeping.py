@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypedDict
 
 from postroom.store.contents import digests_in, read_attachments
 from postroom.store.ids import first_id_at
@@ -19,6 +19,36 @@ Archive = Callable[[list[dict[str, Any]]], None]
 
 PRUNABLE = (Status.SENT, Status.CANCELLED, Status.DEAD)
 """What may be pruned at all; the dead only when they are named."""
+
+
+CHANGES_KEPT = timedelta(days=7)
+"""How long the stream of changes is kept at least: long enough for a reader that was away for some days."""
+
+
+class Ends(TypedDict):
+    """What is older than these has had its time."""
+
+    before: datetime
+    """Emails that finished."""
+    keys_before: datetime
+    """Idempotency keys whose email is gone."""
+    changes_before: datetime
+    """Rows of the stream."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keep:
+    """How long what nobody works on any more stays to be looked at."""
+
+    emails: timedelta
+    keys: timedelta
+
+    def ends(self, now: datetime) -> Ends:
+        return Ends(
+            before=now - self.emails,
+            keys_before=now - self.keys,
+            changes_before=now - max(self.emails, CHANGES_KEPT),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,8 +19,11 @@ from postroom.config import Settings
 from postroom.duration import Duration, parse_duration
 from postroom.events import listeners_of
 from postroom.store.dialect import Clock
+from postroom.store.housekeeping import Keep
 from postroom.store.open import open_async_database
+from postroom.vocabulary import Status
 from postroom.work.journal import journal_folder
+from postroom.work.pruner import Pruning
 from postroom.work.routes import routes_of
 from postroom.work.worker import MOST_BUFFERED, Worker, WorkerSettings
 
@@ -43,9 +46,16 @@ def worker_settings(
         only_these=only_these,
         buffer=min(MOST_BUFFERED, settings.worker_batch_size or MOST_BUFFERED),
         poll=settings.worker_poll_interval or WorkerSettings().poll,
+        pruning=_pruning(settings),
         journals=settings.journal or journal_folder(url, settings.tables),
         role=role,
     )
+
+
+def _pruning(settings: Settings) -> Pruning | None:
+    statuses = tuple(map(Status, settings.pruned()))
+    keep = Keep(emails=settings.retention, keys=settings.key_retention)
+    return Pruning(statuses=statuses, keep=keep) if statuses else None
 
 
 class Served(Protocol):

@@ -25,6 +25,7 @@ from postroom.store import heartbeats, housekeeping, overview
 from postroom.store.contract import Claimed
 from postroom.store.open import AsyncDatabase
 from postroom.work.engine import Engine, EngineSettings
+from postroom.work.pruner import Pruner, Pruning
 from postroom.work.recovery import Recovery
 
 VERSION = version("postroom")
@@ -47,6 +48,8 @@ class WorkerSettings(EngineSettings):
     """Told to serve some routes: what waits on others is no business of its own."""
     buffer: int = MOST_BUFFERED
     poll: timedelta = timedelta(seconds=LONGEST_REST)
+    pruning: Pruning | None = None
+    """What it removes by itself when its time is up; None: nothing."""
     role: str = "worker"
     """What it is called beside its heartbeat."""
 
@@ -117,6 +120,9 @@ class Worker:
         crew.every(min(2.0, self.settings.lease.total_seconds() / 3), self._recover, name="recover")
         crew.every(5.0, self._heartbeat, name="heartbeat")
         crew.every(60.0, self._compact, name="compact")
+        if self.settings.pruning is not None:
+            pruner = Pruner(self._database, self.settings.pruning, now=engine.clock.now)
+            crew.every(60.0, pruner.run, name="prune")
         try:
             await self._feed.until_stopped()
         finally:

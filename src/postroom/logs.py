@@ -1,21 +1,39 @@
 """Logging: structlog's way of speaking, the standard library's way of being heard.
 
-A library must not print by itself. Events go to the logger `postroom` with their fields as extras; the command line
-turns them into JSON lines (`structlog.stdlib.ProcessorFormatter`). Addresses and secrets are never among the fields.
+A library must not print by itself: unless the application has set logging up, nothing is written anywhere. Events go to
+the logger `postroom`. The message of a record tells the event and its fields, so that `logging.basicConfig` shows which
+email and why; the same fields are on the record, with `event`, for handlers that write JSON. Addresses and secrets are
+never among them.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from typing import Any
 
 import structlog
+
+logging.getLogger("postroom").addHandler(logging.NullHandler())
+
+_OF_THE_CALL = ("exc_info", "stack_info", "stacklevel")
+"""What the standard library wants beside the fields."""
+
+
+def in_words(event: str, fields: Mapping[str, Any]) -> str:
+    """An event and its fields in one line: `email attempt failed (email_id=…, code=550)`."""
+    told = ", ".join(f"{name}={value}" for name, value in fields.items())
+    return f"{event} ({told})" if told else event
+
+
+def _as_record(_logger: object, _method: str, fields: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    event = str(fields.pop("event"))
+    of_the_call = {name: fields.pop(name) for name in _OF_THE_CALL if name in fields}
+    return {"msg": in_words(event, fields), "extra": {"event": event, **fields}, **of_the_call}
+
 
 logger: structlog.stdlib.BoundLogger = structlog.wrap_logger(
     logging.getLogger("postroom"),
     wrapper_class=structlog.stdlib.BoundLogger,
-    processors=[
-        structlog.stdlib.filter_by_level,
-        structlog.processors.format_exc_info,
-        structlog.stdlib.render_to_log_kwargs,
-    ],
+    processors=[structlog.stdlib.filter_by_level, _as_record],
 )

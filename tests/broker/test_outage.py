@@ -82,7 +82,9 @@ async def test_a_sender_waits_for_the_broker_unless_told_otherwise(
         away = through(network, broker)
         async with bureau.scheduling(broker=away), bureau.sending(broker=away):
             ids = bureau.enqueue(10)
-            await until(lambda: sum(record.msg == "the broker is away" for record in caplog.records) >= 8)
+            await until(
+                lambda: sum(getattr(record, "event", "") == "the broker is away" for record in caplog.records) >= 8
+            )
             assert bureau.statuses(ids) == {Status.PENDING}
             network.accept()
             await all_sent(bureau, ids)

@@ -118,7 +118,7 @@ class Timing(Counting):
 
 
 def told(caplog: pytest.LogCaptureFixture, message: str) -> int:
-    return sum(record.msg == message for record in caplog.records)
+    return sum(getattr(record, "event", "") == message for record in caplog.records)
 
 
 async def test_a_broker_that_refuses_is_asked_less_and_less_often_and_the_log_says_so_once(

@@ -235,15 +235,21 @@ async def test_while_the_broker_is_away_emails_are_taken_and_wait(
         network.refuse()
         async with bureau.scheduling(broker=through(network, broker)) as scheduler:
             ids = bureau.enqueue(3)
-            await until(lambda: sum(record.msg == "the broker is away" for record in caplog.records) >= 2)
+            await until(
+                lambda: sum(getattr(record, "event", "") == "the broker is away" for record in caplog.records) >= 2
+            )
             assert bureau.statuses(ids) == {Status.PENDING}
             assert not scheduler.link.connected
             network.accept()
             await until(lambda: all(bureau.get(id).last_queued_at for id in ids))
 
-    said = [record for record in caplog.records if record.msg in ("the broker is away", "the broker is there")]
+    said = [
+        record
+        for record in caplog.records
+        if getattr(record, "event", "") in ("the broker is away", "the broker is there")
+    ]
     pauses = [vars(record)["again_in_seconds"] for record in said[:-1]]
-    assert said[-1].msg == "the broker is there"
+    assert vars(said[-1])["event"] == "the broker is there"
     assert pauses == [0.5 * 2**n for n in range(len(pauses))]
     password = broker.url.split(":")[2].split("@")[0]
     assert not any(password in str(vars(record)) for record in caplog.records)
@@ -287,7 +293,7 @@ async def test_every_scheduling_action_has_a_line_in_the_log(bureau: Bureau, cap
         await until(lambda: bureau.meter.counts["requeued"] >= 1)
 
     lines = [vars(record) for record in caplog.records if "email_id" in vars(record)]
-    told = {(line["email_id"], line["msg"]): line for line in lines}
+    told = {(line["email_id"], line["event"]): line for line in lines}
     assert told[published, "email published"]["attempt"] == 1
     assert told[published, "email published"]["queue"] == bureau.queue
     assert told[published, "email published"]["next_attempt"]

@@ -23,6 +23,7 @@ from postroom.metrics.families import MOST_QUEUES
 from postroom.metrics.serving import served
 from postroom.store.dispatch import Named
 from postroom.testing import ScriptedSmtp
+from postroom.work.pulse import Pulse
 from tests.broker.hatch import Hatch
 from tests.metrics.scrape import Scrape, family_name
 from tests.metrics.test_standing import scrape
@@ -41,7 +42,7 @@ def server() -> Iterator[ScriptedSmtp]:
 
 
 def counted(meter: CountingDispatch) -> Scrape:
-    with served(meter, host="127.0.0.1", port=0) as port:
+    with served(meter, pulse=Pulse(), host="127.0.0.1", port=0) as port:
         return asked(port)
 
 
@@ -86,7 +87,7 @@ def test_messages_are_counted_by_what_became_of_them() -> None:
 
 
 def test_a_sender_tells_what_a_worker_tells_and_more() -> None:
-    with served(WorkerMeter(), CountingDispatch(), host="127.0.0.1", port=0) as port:
+    with served(WorkerMeter(), CountingDispatch(), pulse=Pulse(), host="127.0.0.1", port=0) as port:
         found = asked(port)
 
     assert ours(found) == {family_name(metric) for metric in (*OF_A_WORKER, *OF_DISPATCH)}

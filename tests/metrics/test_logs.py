@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import subprocess
 import sys
 from datetime import timedelta
@@ -13,10 +14,13 @@ from typing import Any
 import pytest
 
 from postroom import EmailId, Outbox, RetryPolicy
+from postroom.claim.meter import TallyMeter
 from postroom.claim.route import Route
 from postroom.cli import secrets
-from postroom.cli.logs import write_logs
+from postroom.cli.logs import LogFormat, write_logs
 from postroom.cli.secrets import keep_secret, masked, masked_value
+from postroom.cli.telling import Telling
+from postroom.config import load
 from postroom.logs import logger
 from postroom.send.contract import Report
 from postroom.send.smtp.pool import SmtpTransport
@@ -27,6 +31,7 @@ from postroom.vocabulary import Status
 from postroom.work.telling import tell_attempt
 from postroom.work.worker import Worker, WorkerSettings
 from tests.store.journey import email
+from tests.work.office import until
 
 PASSWORD = "hunter2-is-long"
 ID = EmailId("01890000-0000-7000-8000-000000000000")
@@ -188,3 +193,102 @@ def test_secrets_of_a_file_of_settings_are_known_to_commands(tmp_path: Path, mon
 
     assert masked_value((PASSWORD, "the-key-of-codes")) == ["***", "***"]
     assert secrets.masked("an innocent line") == "an innocent line"
+
+
+REFUSED = """
+import sys
+from postroom import Email, Outbox
+from postroom.testing import ScriptedSmtp
+{set_up}
+with ScriptedSmtp() as server, Outbox(sys.argv[1], smtp=server.url, sender="desk@example.org") as outbox:
+    server.script(at="rcpt", argument="nobody@example.org", reply="550 5.1.1 no such user")
+    print(outbox.send(Email(to="nobody@example.org", subject="Hi", text="Hello")).id)
+"""
+
+
+def application(set_up: str, url: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A program of somebody's that sends an email which is refused."""
+    program = REFUSED.format(set_up=set_up)
+    return subprocess.run(
+        [sys.executable, "-c", program, url], capture_output=True, text=True, check=True, cwd=folder,
+        env={**os.environ, "POSTROOM_JOURNAL": str(folder / "journals")},
+    )  # fmt: skip
+
+
+def test_a_library_prints_nothing_by_itself(migrated_sqlite_url: str, tmp_path: Path) -> None:
+    assert application("", migrated_sqlite_url, tmp_path).stderr == ""
+
+
+def test_an_application_with_the_plainest_logging_sees_which_email_and_why(
+    migrated_sqlite_url: str, tmp_path: Path
+) -> None:
+    ran = application("import logging; logging.basicConfig()", migrated_sqlite_url, tmp_path)
+
+    [line] = ran.stderr.splitlines()
+    assert line.startswith("WARNING:postroom:email attempt failed (email_id=" + ran.stdout.strip())
+    assert "outcome=dead" in line
+    assert "code=550" in line
+    assert "example.org" not in line
+
+
+def test_fields_and_event_are_on_the_record_for_handlers_that_write_them_apart(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with caplog.at_level(logging.INFO, logger="postroom"):
+        logger.info("email skipped", email_id=ID, why="100% certain")
+
+    [record] = caplog.records
+    assert (record.__dict__["event"], record.__dict__["email_id"]) == ("email skipped", ID)
+    assert record.getMessage() == f"email skipped (email_id={ID}, why=100% certain)"
+
+
+def test_an_error_that_is_logged_brings_its_traceback_to_any_handler(caplog: pytest.LogCaptureFixture) -> None:
+    try:
+        fail_with_the_password()
+    except RuntimeError as error:
+        logger.error("task failed", task="settle", exc_info=error)
+
+    assert "fail_with_the_password" in caplog.text
+
+
+@pytest.mark.parametrize(("form", "is_json"), [("text", False), ("json", True), (None, True)])
+def test_lines_are_for_people_where_it_is_asked_for_and_json_where_nobody_looks(
+    form: LogFormat | None, is_json: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_logs("info", LogFormat(form) if form else None)
+
+    logger.info("email skipped", email_id=ID, url=f"smtp://desk:{PASSWORD}@mx")
+
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("{") == is_json
+    assert PASSWORD not in line
+    if not is_json:
+        assert line.endswith(f"[info     ] email skipped email_id={ID} url=smtp://desk:***@mx")
+
+
+async def test_a_service_says_what_it_is_how_it_goes_and_how_it_ended(
+    migrated_sqlite_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="postroom")
+    settings = load(database=migrated_sqlite_url)
+    meter = TallyMeter()
+    routes = [Route.over(SmtpTransport("smtp://mx.example.org:2525?connections=3"))]
+    telling = Telling(
+        role="worker", settings=settings, routes=routes, meter=meter, interval=0.01, counts_waiting=True
+    )  # fmt: skip
+    with Outbox(migrated_sqlite_url) as outbox:
+        outbox.enqueue(email())
+    database = open_async_database(migrated_sqlite_url)
+    async with telling.during(database):
+        meter.sent("default", Report(recipients=(), milliseconds={}))
+        await until(lambda: any(vars(record)["event"] == "at work" for record in caplog.records))
+    await database.close()
+
+    first, *between, last = (vars(record) for record in caplog.records)
+    assert first["event"] == "worker started"
+    assert first["routes"] == ["default: mx.example.org:2525, 3 connections"]
+    assert first["database"] == migrated_sqlite_url
+    assert {(line["event"], line["sent"], line["failed"], line["waiting"]) for line in between} == {
+        ("at work", 1, 0, 1)
+    }
+    assert (last["event"], last["sent"], last["failed"]) == ("worker stopped", 1, 0)

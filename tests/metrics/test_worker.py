@@ -26,6 +26,7 @@ from postroom.metrics.serving import served
 from postroom.send.smtp.pool import SmtpTransport
 from postroom.store.open import open_async_database
 from postroom.testing import ScriptedSmtp
+from postroom.work.pulse import Pulse
 from postroom.work.supervise import supervise
 from postroom.work.worker import Worker, WorkerSettings
 from tests.metrics.scrape import Scrape, family_name
@@ -52,7 +53,7 @@ async def work(url: str, server: ScriptedSmtp, folder: Path, meter: WorkerMeter)
 
 
 def scrape(meter: WorkerMeter) -> Scrape:
-    with served(meter, host="127.0.0.1", port=0) as port:
+    with served(meter, pulse=Pulse(), host="127.0.0.1", port=0) as port:
         return asked(port)
 
 
@@ -128,7 +129,7 @@ def test_a_port_that_is_taken_is_told_with_what_to_do() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ConfigurationError, match="choose another --metrics-port"), served(
-            WorkerMeter(), host="127.0.0.1", port=port
+            WorkerMeter(), pulse=Pulse(), host="127.0.0.1", port=port
         ):  # fmt: skip
             pytest.fail("it was served on a port that is taken")
 

@@ -32,6 +32,7 @@ from postroom.store import dispatch, heartbeats, overview, questions
 from postroom.store.open import AsyncDatabase
 from postroom.work.crew import Crew
 from postroom.work.journal import worker_name
+from postroom.work.pulse import Pulse
 
 VERSION = version("postroom")
 
@@ -75,8 +76,11 @@ class Scheduler:
         settings: SchedulerSettings | None = None,
         *,
         meter: DispatchMeter = UNMETERED_DISPATCH,
+        pulse: Pulse | None = None,
     ) -> None:
         self.name = worker_name()
+        self.pulse = pulse or Pulse()
+        self.pulse.obstacle = self._obstacle
         self.settings = settings or SchedulerSettings()
         self.stopping = asyncio.Event()
         self.link = Link(broker, self.stopping, meter)
@@ -100,6 +104,7 @@ class Scheduler:
     async def run(self) -> None:
         """Publish what is due until `stop` is called, or until nothing is due if so told."""
         crew = self._crew
+        crew.add_duty("pulse", self.pulse.run())
         crew.add_duty("wake-up", self._wake_up.run())
         crew.every(BEAT, self._heartbeat, name="heartbeat")
         crew.every(min(BEAT, self.settings.lease.total_seconds() / 4), self._requeue_lost, name="requeue")
@@ -220,6 +225,12 @@ class Scheduler:
             ),
             atomic=False,
         )
+        self.pulse.database_answered()
+
+    def _obstacle(self) -> str:
+        if self.stopping.is_set():
+            return "it is stopping"
+        return "" if self.link.connected else "the broker is away"
 
     async def _farewell(self) -> None:
         with suppress(StoreUnavailable):

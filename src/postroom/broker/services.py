@@ -15,6 +15,7 @@ from postroom.claim.route import Route
 from postroom.config import Settings
 from postroom.errors import ConfigurationError
 from postroom.store.open import AsyncDatabase
+from postroom.work.pulse import Pulse
 from postroom.work.worker import Worker, WorkerSettings
 
 
@@ -67,6 +68,7 @@ def scheduler(
     *,
     until_idle: bool = False,
     meter: DispatchMeter = UNMETERED_DISPATCH,
+    pulse: Pulse | None = None,
 ) -> Scheduler:
     """A scheduler for this outbox."""
     return Scheduler(
@@ -79,6 +81,7 @@ def scheduler(
             until_idle=until_idle,
         ),
         meter=meter,
+        pulse=pulse,
     )
 
 
@@ -90,6 +93,7 @@ def sender(
     *,
     meter: Meter = UNMETERED,
     dispatch_meter: DispatchMeter = UNMETERED_DISPATCH,
+    pulse: Pulse | None = None,
 ) -> Worker:
     """A worker that is fed by messages."""
     feed = partial(
@@ -99,4 +103,4 @@ def sender(
         outage=Outage(settings.broker_outage),
         meter=dispatch_meter,
     )
-    return Worker(database, routes, working, meter=meter, feed=feed)
+    return Worker(database, routes, working, meter=meter, pulse=pulse, feed=feed)

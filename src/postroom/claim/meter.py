@@ -7,10 +7,20 @@ that counts is made by `postroom.metrics.counting`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from postroom.send.contract import Report
 from postroom.settle.attempt import Outcome
 from postroom.store.contract import Claimed
+from postroom.vocabulary import Status
+
+
+class Tally(NamedTuple):
+    """What attempts came to."""
+
+    sent: int = 0
+    failed: int = 0
+    """Those that were not accepted, for whatever reason."""
 
 
 class Meter:
@@ -35,6 +45,31 @@ class Meter:
 
     def took_over(self, emails: int) -> None:
         """So many emails were taken over from workers that are gone."""
+
+    def tally(self) -> Tally:
+        """What was counted so far."""
+        return Tally()
+
+
+class TallyMeter(Meter):
+    """Counts just enough to say how it goes."""
+
+    __slots__ = ("_failed", "_sent")
+
+    def __init__(self) -> None:
+        self._sent = self._failed = 0
+
+    def attempted(self, route: str, outcome: Outcome, report: Report) -> None:
+        if outcome.status is Status.SENT:
+            self._sent += 1
+        else:
+            self._failed += 1
+
+    def sent(self, route: str, report: Report) -> None:
+        self._sent += 1
+
+    def tally(self) -> Tally:
+        return Tally(self._sent, self._failed)
 
 
 UNMETERED = Meter()

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from postroom.cli.secrets import keep_secret
 from postroom.cli.target import LogLevel, Target
+from postroom.cli.telling import Telling
 from postroom.cli.working import (
     FINISHED,
     Grace,
@@ -51,7 +52,9 @@ def scheduler(
         meter = measured(stack, metrics_host, metrics_port, roles=["dispatch"])
         run_service(
             settings,
-            lambda database: services.scheduler(settings, database, until_idle=until_idle, meter=meter.dispatch),
+            lambda database: services.scheduler(
+                settings, database, until_idle=until_idle, meter=meter.dispatch, pulse=meter.pulse
+            ),
         )
 
 
@@ -78,16 +81,18 @@ def sender(
     working = worker_settings(settings, until_idle=until_idle, grace=grace, role="sender")
     with ExitStack() as stack:
         meter = measured(stack, metrics_host, metrics_port, roles=["worker", "dispatch"])
+        routes = routes_of(settings, always=True)
         run_sending(
-            settings,
             lambda database: services.sender(
                 settings,
                 database,
-                routes_of(settings, always=True),
+                routes,
                 working,
                 meter=meter.worker,
                 dispatch_meter=meter.dispatch,
+                pulse=meter.pulse,
             ),
+            Telling(role="sender", settings=settings, routes=routes, meter=meter.worker),
         )
 
 

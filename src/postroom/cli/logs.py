@@ -1,4 +1,6 @@
-"""What is logged, as JSON lines on standard error: one object a line, with `event`, `level` and `timestamp`.
+"""What is logged to standard error: on a terminal a line for people, elsewhere one JSON object a line.
+
+Each object has `event`, `level` and `timestamp` beside its fields.
 
 Secrets are masked in everything that is written here: events, their fields, and the tracebacks of errors, also of those
 that nobody caught.
@@ -7,9 +9,11 @@ that nobody caught.
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import threading
 import traceback
+from enum import StrEnum
 from types import TracebackType
 
 import structlog
@@ -23,10 +27,17 @@ _LIBRARIES = {
 """They speak of retries that the command reports by itself when they matter."""
 
 
-def write_logs(level: str) -> None:
+class LogFormat(StrEnum):
+    """How a line of the log is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def write_logs(level: str, form: LogFormat | None = None) -> None:
     """Write everything from this level on to standard error. Called again, it starts over."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_formatter())
+    handler.setFormatter(_formatter(form or (LogFormat.TEXT if sys.stderr.isatty() else LogFormat.JSON)))
     root = logging.getLogger()
     for former in [each for each in root.handlers if getattr(each, "of_postroom", False)]:
         root.removeHandler(former)
@@ -50,21 +61,47 @@ def _print_masked(kind: type[BaseException], error: BaseException, trace: Traceb
         sys.stderr.write(masked("".join(traceback.format_exception(kind, error, trace))))
 
 
-def _formatter() -> structlog.stdlib.ProcessorFormatter:
+def _formatter(form: LogFormat) -> structlog.stdlib.ProcessorFormatter:
     return structlog.stdlib.ProcessorFormatter(
         foreign_pre_chain=[
             structlog.stdlib.add_log_level,
             structlog.stdlib.add_logger_name,
             structlog.stdlib.ExtraAdder(),
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            _without_leftovers,
+            *_timed(form),
             structlog.processors.format_exc_info,
         ],
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             _without_passwords,
-            structlog.processors.JSONRenderer(ensure_ascii=False),
+            *_written(form),
         ],
     )
+
+
+def _timed(form: LogFormat) -> list[structlog.typing.Processor]:
+    """A person looks at the clock on the wall; a program compares machines."""
+    if form is LogFormat.TEXT:
+        return [structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False)]
+    return [structlog.processors.TimeStamper(fmt="iso", utc=True)]
+
+
+def _written(form: LogFormat) -> list[structlog.typing.Processor]:
+    if form is LogFormat.JSON:
+        return [structlog.processors.JSONRenderer(ensure_ascii=False)]
+    colours = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+    return [_without_our_name, structlog.dev.ConsoleRenderer(0, colors=colours, sort_keys=False)]
+
+
+def _without_leftovers(logger: object, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    """Without what another handler's formatter has left on the record: the same words once more."""
+    return {name: value for name, value in event.items() if name not in ("message", "asctime")}
+
+
+def _without_our_name(logger: object, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+    if event.get("logger") == "postroom":
+        del event["logger"]
+    return event
 
 
 def _without_passwords(logger: object, method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from postroom.cli.logs import write_logs
+from postroom.cli.logs import LogFormat, write_logs
 from postroom.cli.secrets import keep_secret, masked_url
 from postroom.config import Settings, load
 from postroom.errors import ConfigurationError, PostroomError, SchemaError, StoreUnavailable
@@ -62,7 +62,11 @@ class Target:
     ] = None
     log_level: Annotated[
         LogLevel | None,
-        typer.Option(help="What is logged to standard error, as JSON lines.", rich_help_panel=_PANEL),
+        typer.Option(help="What is logged to standard error.", rich_help_panel=_PANEL),
+    ] = None
+    log_format: Annotated[
+        LogFormat | None,
+        typer.Option(help="How: text for people, json for programs; text on a terminal.", rich_help_panel=_PANEL),
     ] = None
 
     def beneath(self, outer: Target | None) -> Target:
@@ -74,7 +78,7 @@ class Target:
 
     def prepare(self, *, quiet: LogLevel = LogLevel.WARNING) -> None:
         """Log as asked, and make the file of settings known: to this process and to those that it starts."""
-        write_logs((self.log_level or quiet).value)
+        write_logs((self.log_level or quiet).value, self.log_format)
         if self.config is not None:
             if not self.config.is_file():
                 raise ConfigurationError(f"--config names {self.config}, and there is no such file")

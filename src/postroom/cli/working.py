@@ -6,23 +6,25 @@ import asyncio
 import gc
 import signal
 from collections.abc import Callable, Collection
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from contextlib import AbstractAsyncContextManager, ExitStack, nullcontext, suppress
+from dataclasses import dataclass, field
 from typing import Annotated, Protocol, TypeVar
 
 import typer
 from pydantic import SecretStr
 
 from postroom.broker.meter import UNMETERED_DISPATCH, DispatchMeter
-from postroom.claim.meter import UNMETERED, Meter
+from postroom.claim.meter import Meter, TallyMeter
 from postroom.cli.problems import ExitCode
 from postroom.cli.screen import standard_error
 from postroom.cli.secrets import keep_secret
 from postroom.cli.target import LogLevel, Target, reach
+from postroom.cli.telling import Telling
 from postroom.config import RouteTable, Settings
 from postroom.events import listeners_of
 from postroom.store.open import AsyncDatabase, open_async_database, open_database
 from postroom.vocabulary import DEFAULT_ROUTE
+from postroom.work.pulse import Pulse
 from postroom.work.routes import routes_of
 from postroom.work.supervise import supervise
 from postroom.work.thread import worker_settings
@@ -95,9 +97,10 @@ def worker(
     working = worker_settings(settings, until_idle=until_idle, only_these=bool(only), grace=grace)
     with ExitStack() as stack:
         meter = measured(stack, metrics_host, metrics_port)
+        routes = routes_of(settings, only=only, always=True)
         run_sending(
-            settings,
-            lambda database: Worker(database, routes_of(settings, only=only, always=True), working, meter=meter.worker),
+            lambda database: Worker(database, routes, working, meter=meter.worker, pulse=meter.pulse),
+            Telling(role="worker", settings=settings, routes=routes, meter=meter.worker),
         )
 
 
@@ -114,41 +117,48 @@ def with_smtp(settings: Settings, url: str | None) -> Settings:
 class Measured:
     """Where a process counts what it does."""
 
-    worker: Meter = UNMETERED
+    worker: Meter = field(default_factory=TallyMeter)
     dispatch: DispatchMeter = UNMETERED_DISPATCH
+    pulse: Pulse = field(default_factory=Pulse)
 
 
 def measured(stack: ExitStack, host: str, port: int | None, *, roles: Collection[str] = ("worker",)) -> Measured:
-    """Count only if somebody wants to know: what a `worker` does, what passes between us and the broker, or both."""
+    """Count closely only if somebody wants to know: what a `worker` does, what passes by the broker, or both."""
     if port is None:
         return Measured()
     from postroom.metrics.counting import WorkerMeter
     from postroom.metrics.dispatching import CountingDispatch
     from postroom.metrics.serving import served
 
-    meter, dispatch = WorkerMeter(), CountingDispatch()
+    meter, dispatch, pulse = WorkerMeter(), CountingDispatch(), Pulse()
     wanted: dict[str, WorkerMeter | CountingDispatch] = {"worker": meter, "dispatch": dispatch}
-    stack.enter_context(served(*(wanted[role] for role in roles), host=host, port=port))
-    return Measured(meter, dispatch)
+    stack.enter_context(served(*(wanted[role] for role in roles), pulse=pulse, host=host, port=port))
+    return Measured(meter, dispatch, pulse)
 
 
-def run_sending(settings: Settings, make: Callable[[AsyncDatabase], Sending]) -> None:
+def run_sending(make: Callable[[AsyncDatabase], Sending], telling: Telling) -> None:
     """Run a service that sends; the exit code tells whether it stopped by itself although emails are due."""
-    service = run_service(settings, make)
+    service = run_service(telling.settings, make, during=telling.during)
     if service is not None and service.left_due:
         raise typer.Exit(int(ExitCode.LEFT_DUE))
 
 
-def run_service(settings: Settings, make: Callable[[AsyncDatabase], S]) -> S | None:
+During = Callable[[AsyncDatabase], AbstractAsyncContextManager[None]]
+"""What goes on beside a service for as long as it runs."""
+
+
+def run_service(
+    settings: Settings, make: Callable[[AsyncDatabase], S], *, during: During = lambda _database: nullcontext()
+) -> S | None:
     """Run a service until it is done, or told to stop by SIGTERM or SIGINT; the service, unless it was interrupted."""
     gc.freeze()
     gc.set_threshold(COLLECT_AFTER, 20, 50)
     with suppress(KeyboardInterrupt):
-        return asyncio.run(_run(settings, make))
+        return asyncio.run(_run(settings, make, during))
     return None
 
 
-async def _run(settings: Settings, make: Callable[[AsyncDatabase], S]) -> S:
+async def _run(settings: Settings, make: Callable[[AsyncDatabase], S], during: During) -> S:
     database = open_async_database(
         settings.database.get_secret_value(), tables=settings.tables, listeners=listeners_of(settings)
     )
@@ -157,7 +167,8 @@ async def _run(settings: Settings, make: Callable[[AsyncDatabase], S]) -> S:
     for number in (signal.SIGTERM, signal.SIGINT):
         running.add_signal_handler(number, service.stop)
     try:
-        await service.run()
+        async with during(database):
+            await service.run()
     finally:
         await database.close()
     return service

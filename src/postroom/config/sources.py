@@ -14,7 +14,7 @@ from postroom.vocabulary import DEFAULT_ROUTE
 
 PREFIX = "POSTROOM_"
 CONFIG_FILE = "postroom.toml"
-NOT_SETTINGS = ("config", "failpoint")
+NOT_SETTINGS = ("config", "failpoint", "health")
 """What else is read under the prefix."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from postroom.claim.meter import Meter
+from postroom.claim.meter import Meter, Tally
 from postroom.send.contract import Phase, Report
 from postroom.settle.attempt import Outcome
 from postroom.store.contract import Claimed
@@ -94,6 +94,11 @@ class WorkerMeter(Meter):
         reply = report.reply
         self.attempts[route, _SENT, _DOT if reply is None or reply.phase == _DOT else _ANSWER] += 1
         self.send.add(sum(report.milliseconds.values()) / 1000)
+
+    def tally(self) -> Tally:
+        made = sum(self.attempts.values())
+        sent = sum(count for (_, outcome, _), count in self.attempts.items() if outcome == _SENT)
+        return Tally(sent, made - sent)
 
     def settled(self, emails: int, seconds: float) -> None:
         self.settle.add(seconds)

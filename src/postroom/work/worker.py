@@ -26,6 +26,7 @@ from postroom.store.contract import Claimed
 from postroom.store.open import AsyncDatabase
 from postroom.work.engine import Engine, EngineSettings
 from postroom.work.pruner import Pruner, Pruning
+from postroom.work.pulse import Pulse
 from postroom.work.recovery import Recovery
 
 VERSION = version("postroom")
@@ -64,9 +65,11 @@ class Worker:
         settings: WorkerSettings | None = None,
         *,
         meter: Meter = UNMETERED,
+        pulse: Pulse | None = None,
         feed: Callable[[Workbench], Feed] = DueFeed,
     ) -> None:
         self.meter = meter
+        self.pulse = pulse or Pulse()
         self.settings = settings = settings or WorkerSettings()
         self._beaten = time.monotonic(), 0
         self._database = database
@@ -78,6 +81,7 @@ class Worker:
         self._wake_up = wake_up_for(database)
         self.engine = Engine(database, routes, settings, failed=self.stop, changed=self._wake_up.ring, meter=meter)
         self.name = self.engine.name
+        self.pulse.obstacle = self._obstacle
         self._recovery = Recovery(database, worker=self.name, lease=settings.lease, journals=settings.journals)
         self._recovery.believed = self._watch.now
         self._feed = feed(self._workbench())
@@ -116,6 +120,7 @@ class Worker:
         """Work until `stop` is called, or until idle if so told. Nothing is held when this returns."""
         engine, crew = self.engine, self.engine.crew
         engine.start()
+        crew.add_duty("pulse", self.pulse.run())
         crew.add_duty("wake-up", self._wake_up.run())
         crew.every(min(2.0, self.settings.lease.total_seconds() / 3), self._recover, name="recover")
         crew.every(5.0, self._heartbeat, name="heartbeat")
@@ -198,6 +203,12 @@ class Worker:
             ),
             atomic=False,
         )
+        self.pulse.database_answered()
+
+    def _obstacle(self) -> str:
+        if self.engine.records.journal_failed:
+            return "the journal cannot be written"
+        return "it is stopping" if self._feed.stopping.is_set() else ""
 
     async def _compact(self) -> None:
         await self._database.run(housekeeping.compact())

@@ -90,8 +90,7 @@ async def test_whoever_gives_up_waiting_holds_up_nobody(connect: Connect) -> Non
         server.script(at="auth", delay=0.5, times=1)
         transport = connect(signed(server, "right"), OPTIONS)
         tasks = [asyncio.create_task(transport.send(letter(number))) for number in range(6)]
-        server_has_heard = asyncio.to_thread(server.wait_until, lambda: tries(server) == 1)
-        await server_has_heard
+        await asyncio.to_thread(server.wait_until, lambda: tries(server) == 1)
         for task in tasks[::2]:
             task.cancel()
         done = await asyncio.gather(*tasks, return_exceptions=True)

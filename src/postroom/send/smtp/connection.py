@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from math import inf
 from time import monotonic
 
 from postroom.send.contract import BeforeDot, Envelope, Fault, FaultKind, Phase, Reply, Report
@@ -36,6 +37,8 @@ MOST_BEHIND_THE_DOT = 100
 """RFC 5321 asks every server to take this many recipients; an envelope with more is opened when its turn comes."""
 SHARE = 60
 """The part of a command's limit that each of many recipients adds to their common one: 5 s of 5 minutes."""
+_OWED_FOR_ONE = 3
+"""Replies to MAIL, one RCPT and DATA: no more than each has a limit for."""
 _CLOSING = 2.0
 # Looked up once: on Python 3.11 a member of an enum costs a call each time, and so does its value.
 _MAIL, _RCPT, _DATA, _BODY, _DOT = Phase.MAIL, Phase.RCPT, Phase.DATA, Phase.BODY, Phase.DOT
@@ -139,7 +142,7 @@ class Connection:
                 return
         elif self._ahead is not attempt.envelope:
             raise self._wire.end(FaultKind.CUT, "closed by us: another envelope had been opened")
-        opened = await self._open(attempt)
+        opened = await (self._open_at_once if self.capabilities.pipelining else self._open_in_turn)(attempt)
         if not opened and attempt.reply is not None and self.usable and self._asks_for_less(attempt, attempt.reply):
             opened = await self._open_with_less(attempt, attempt.reply)
         attempt.note(_STEP_MAIL, monotonic())
@@ -152,10 +155,6 @@ class Connection:
             await self._send_in_turn(attempt, before_dot, following)
         self._hear_dot(attempt, await self._wire.reply())
         attempt.note(_STEP_DOT, monotonic())
-
-    async def _open(self, attempt: Attempt) -> bool:
-        """Have the server wait for the message. False when it will not."""
-        return await (self._open_at_once if self.capabilities.pipelining else self._open_in_turn)(attempt)
 
     def _asks_for_less(self, attempt: Attempt, refusal: Reply) -> bool:
         """Whether it may be a parameter of MAIL that was refused, and one that the message can do without."""
@@ -170,7 +169,7 @@ class Connection:
         """The same again, without what the message can do without. Should that not help, the first refusal stands."""
         before, self.capabilities = self.capabilities, self.capabilities.sparing()
         attempt.reply, attempt.phase = None, _MAIL
-        opened = await self._open(attempt)
+        opened = await (self._open_at_once if before.pipelining else self._open_in_turn)(attempt)
         if attempt.reply is None or attempt.reply.phase is not _MAIL:
             self._wants_less()
         else:
@@ -181,13 +180,14 @@ class Connection:
     async def _open_at_once(self, attempt: Attempt) -> bool:
         """MAIL, every RCPT and DATA in one write. True when the server now waits for the message."""
         wire, owed = self._wire, len(attempt.envelope.recipients) + 2
+        most = inf if owed == _OWED_FOR_ONE else self._for_opening(attempt)
         if self._ahead is not None:
             self._ahead = None
-            wire.allow(self._limits.command, most=self._for_opening(attempt))
+            wire.allow(self._limits.command, most=most)
         else:
             opening = commands.whole(attempt.envelope, self.capabilities)
             await self._reset()
-            wire.write(opening, replies=owed, limit=self._limits.command, most=self._for_opening(attempt))
+            wire.write(opening, replies=owed, limit=self._limits.command, most=most)
         self._unfinished = True
         welcome = self._hear_mail(attempt, wire.reply_at_hand() or await wire.reply(wanted=owed - 1))
         for left in range(owed - 2, 0, -1):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroom import AsyncOutbox, Email, Outbox, RouteSettings
+from postroom import AsyncOutbox, Email, EmailId, Outbox, RouteSettings
 
 
 def open_outboxes() -> None:
@@ -28,3 +28,12 @@ async def put_in_awaited(outbox: AsyncOutbox, email: Email) -> None:
     await outbox.enqueue_many([email], priority="urgnt")  # !arg-type
     await outbox.send(email, on_doubt="holds")  # !arg-type
     await outbox.send_soon(email, rout="backup")  # !call-arg
+
+
+def address(outbox: Outbox, id: EmailId) -> None:
+    Email(to=("ada@example.org", "grace@example.org", "kay@example.org"))  # !arg-type
+    Email(to=(("Ada", "ada@example.org"), ("Grace", "grace@example.org")))  # !arg-type
+    Email(to="ada@example.org", sender=("Desk", "desk@example.org", "x"))  # !arg-type
+    Email(to=[b"ada@example.org"])  # !list-item
+    Email(to=7)  # !arg-type
+    outbox.replay(id, to=("a@example.org", "b@example.org", "c@example.org"))  # !arg-type

@@ -55,6 +55,7 @@ def outboxes(clock: Callable[[], datetime]) -> list[Outbox]:
 
 
 def emails() -> list[Email]:
+    people = ["ada@example.org", "grace@example.org"]
     start = datetime(2027, 5, 14, 19, 0, tzinfo=ZoneInfo("Europe/Vienna"))
     invite = Invite(uid="7@example.org", start=start, end=start + timedelta(hours=2), summary="Dinner")
     assert_type(invite.updated(location="by the window"), Invite)
@@ -63,6 +64,12 @@ def emails() -> list[Email]:
         Email(to="ada@example.org", subject="Hi", text="Hello"),
         Email(to="Ada <ada@example.org>", cc=["grace@example.org"], bcc=("Kay", "kay@example.org"), html="<p>Hi</p>"),
         Email(to=[Address("Ada", "ada@example.org"), ("Grace", "grace@example.org")], text="Hi", invite=invite),
+        Email(to=["Ada <ada@example.org>", ("Grace", "grace@example.org"), Address("", "kay@example.org")], text="Hi"),
+        Email(to=("Ada", "ada@example.org"), sender=("Desk", "desk@example.org"), reply_to=["a@example.org"]),
+        Email(to=(each for each in ("ada@example.org", "grace@example.org")), cc={"kay@example.org"}, text="Hi"),
+        Email(to={"ada": "ada@example.org"}.values(), bcc={"kay@example.org": 1}.keys(), text="Hi"),
+        Email(to=people, text="Hi"),
+        Email(to=Email(to=people, text="Hi").to, text="Hello again"),
         Email(to="ada@example.org", text="Hi", attachments=Attachment("menu.txt", b"Soup")),
         Email(
             to="ada@example.org", text="Hi", attachments=[Attachment("a.png", b"", content_id="logo")], tags=["a", "b"]
@@ -120,6 +127,7 @@ def operate(outbox: Outbox, id: EmailId) -> None:
     assert_type(outbox.letter(id).as_bytes(), bytes)
     outbox.retry(id, by="ada")
     outbox.replay(id, to="right@example.org", subject="Corrected", by="ada")
+    outbox.replay(id, to=("Ada", "right@example.org"), cc=["grace@example.org"])
     outbox.cancel(id)
     outbox.dismiss(id)
     assert_type(outbox.act("retry", Filter(status=Status.DEAD), limit=10), int)

@@ -132,6 +132,13 @@ def test_corrected_addresses_are_split_as_people_write_them() -> None:
     }
 
 
+def test_a_quote_in_a_name_ends_no_quotes() -> None:
+    """Otherwise a part of somebody's name could become a recipient."""
+    written = r'"a\", eve@evil.org, \"b" <ada@example.org>'
+
+    assert changed({**ORIGINAL, "to": written}, ORIGINAL) == {"to": [written]}
+
+
 # Words
 
 

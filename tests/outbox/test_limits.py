@@ -26,16 +26,16 @@ from tests.cli.conftest import CommandLine
 class Given:
     """What somebody submits, or corrects before a replay."""
 
-    to: tuple[str, ...] | None = None
+    to: list[str] | None = None
     text: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     key: str | None = None
 
     def email(self) -> Email:
-        return Email(to=self.to or ("ada@example.org",), subject="Hi", text=self.text or "Hello", headers=self.headers)
+        return Email(to=self.to or "ada@example.org", subject="Hi", text=self.text or "Hello", headers=self.headers)
 
     def corrections(self) -> dict[str, Any]:
-        found = {"to": None if self.to is None else list(self.to), "text": self.text}
+        found = {"to": self.to, "text": self.text}
         return {name: value for name, value in found.items() if value is not None}
 
 
@@ -81,7 +81,7 @@ def awaited(house: House, given: Given) -> str:
 
 
 def by_command(house: House, given: Given) -> str:
-    given = given if given.to else Given(to=("ada@example.org",), text=given.text, headers=given.headers, key=given.key)
+    given = given if given.to else Given(to=["ada@example.org"], text=given.text, headers=given.headers, key=given.key)
     key = ["--key", given.key] if given.key else []
     body = [] if given.text else ["--text", "Hello"]
     answer = CommandLine(house.url)("send", "--subject", "Hi", *house.options(given), *body, *key)
@@ -160,8 +160,8 @@ SUBMITTED: list[Door] = [by_library, in_bulk, inline, awaited, by_command, over_
 REPLAYED: list[Door] = [replayed_by_library, replayed_awaited, replayed_by_command, replayed_over_http]
 
 
-def people(count: int) -> tuple[str, ...]:
-    return tuple(f"r{number}@example.org" for number in range(count))
+def people(count: int) -> list[str]:
+    return [f"r{number}@example.org" for number in range(count)]
 
 
 def own_headers(count: int) -> dict[str, str]:
@@ -246,6 +246,35 @@ def test_a_correction_over_a_lowered_limit_is_refused_and_the_email_stays_as_it_
 
     assert words in door(house, given)
     assert stored(house, "cancelled") == 1
+
+
+@pytest.mark.parametrize("door", SUBMITTED + REPLAYED)
+@pytest.mark.parametrize("address", ["root@localhost", "ada@intranet"])
+def test_an_address_of_a_machine_nearby_is_refused_at_every_door_unless_a_setting_allows_it(
+    house: House, monkeypatch: pytest.MonkeyPatch, door: Door, address: str
+) -> None:
+    assert "is an address of a machine nearby" in door(house, Given(to=[address]))
+
+    monkeypatch.setenv("POSTROOM_DOTLESS_DOMAINS", "yes")
+
+    assert door(house, Given(to=[address])) == ""
+
+
+@pytest.mark.parametrize("door", [by_command, over_http, replayed_by_command, replayed_over_http])
+def test_a_list_of_a_name_and_an_address_is_two_recipients_of_whom_one_is_none(house: House, door: Door) -> None:
+    """Where there are only lists, a name and an address are written as one text."""
+    assert "'Ada' is not an email address" in door(house, Given(to=["Ada", "ada@example.org"]))
+    assert door(house, Given(to=["Ada <ada@example.org>"])) == ""
+
+
+def test_a_pair_is_one_recipient_in_a_replay_too(house: House) -> None:
+    id = cancelled(house)
+    with Outbox(house.url) as outbox:
+        assert "a tuple of 3" in refusal_of(lambda: outbox.replay(id, to=("a", "b", "c")))  # type: ignore[arg-type]
+
+        outbox.replay(id, to=("mallory@evil.org", "ada@example.org"))
+
+        assert [each.address for each in outbox.get(id).recipients] == ["ada@example.org"]
 
 
 def stored(house: House, *statuses: str) -> int:

@@ -52,7 +52,7 @@ def _split(value: str) -> list[str]:
     """Addresses as people write them, one after the other; a comma inside quotes belongs to a name."""
     parts, quoted = [""], False
     for letter in value.replace("\n", ","):
-        quoted ^= letter == '"'
+        quoted ^= letter == '"' and not parts[-1].endswith("\\")
         if letter in ",;" and not quoted:
             parts.append("")
         else:

@@ -29,7 +29,7 @@ from postroom.admin.wording import (
     status_label,
 )
 from postroom.operate.story import in_words
-from postroom.operate.wording import count_of
+from postroom.operate.wording import count_of, refused_of
 
 
 @cache
@@ -54,6 +54,7 @@ def environment() -> Environment:
         "octets": octets,
         "policy_label": policy_label,
         "relative": relative,
+        "refused_of": refused_of,
         "reply_in_words": reply_in_words,
         "span": span,
         "status_label": status_label,

@@ -12,6 +12,7 @@ from rich.text import Text
 from postroom.cli.moments import exact, relative
 from postroom.operate.story import in_words
 from postroom.operate.values import RouteView
+from postroom.operate.wording import refused_of
 from postroom.store.contract import HistoryEntry, Recipient, StoredEmail
 from postroom.store.unreadable import UNREADABLE
 from postroom.vocabulary import DEFAULT_ROUTE, Status
@@ -61,7 +62,7 @@ def emails_table(emails: Iterable[StoredEmail], *, now: datetime, width: int) ->
     for email in emails:
         cells = (
             Text(email.id),
-            status_text(email.status),
+            _standing(email),
             _cut(first_of(email.recipients) or (UNREADABLE if email.unreadable else "")),
             _cut(email.subject),
             Text(_when_due(email.next_attempt_at, now=now)),
@@ -70,6 +71,12 @@ def emails_table(emails: Iterable[StoredEmail], *, now: datetime, width: int) ->
         )
         table.add_row(*cells[: len(table.columns)])
     return table
+
+
+def _standing(email: StoredEmail) -> Text:
+    """The status; of an email that was sent, though not to everybody, that too."""
+    refused = refused_of(email)
+    return status_text(email.status).append(f", {refused}", style="red") if refused else status_text(email.status)
 
 
 def _when_due(instant: datetime | None, *, now: datetime) -> str:
@@ -152,7 +159,7 @@ def _facts(email: StoredEmail, *, now: datetime) -> Iterable[tuple[str, Text | s
         return f"{exact(instant)} ({relative(instant, now=now)})" if instant else ""
 
     yield "id", Text(email.id)
-    yield "status", status_text(email.status)
+    yield "status", _standing(email)
     yield "reason", Text(email.dead_reason or "")
     yield "last error", Text(email.last_error or "")
     yield "unreadable", Text(email.unreadable or "", style="bold red")

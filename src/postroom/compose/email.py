@@ -25,8 +25,8 @@ class Email:
     """One email to one or many recipients. Making it checks it: an `Email` that exists can be stored and sent.
 
     Addresses may be given as `"ada@example.org"`, `"Ada <ada@example.org>"`, an `Address` or a `(name, address)` pair,
-    one or a list of them. How large it may be is for the outbox to say, when it is enqueued; with `limits`, an email
-    that is over them is refused at once.
+    one or a list of them. A tuple of two texts is always such a pair, and a list is always several. How large it may be
+    is for the outbox to say, when it is enqueued; with `limits`, an email that is over them is refused at once.
     """
 
     to: tuple[Address, ...]

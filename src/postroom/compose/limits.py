@@ -21,6 +21,8 @@ class Limited(Measurable, Protocol):
 
     @property
     def bcc(self) -> tuple[Address, ...]: ...
+    @property
+    def reply_to(self) -> tuple[Address, ...]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,9 @@ class Limits:
     """Characters of an idempotency key."""
     headers: int = 100
     """Headers of the caller's own."""
+    dotless_domains: bool = False
+    """Whether addresses such as `root@localhost` are taken: the mail server gives them to a machine near it, and no
+    server of the world knows them. A sender may always have one, for nothing is delivered to it."""
 
     def check(self, email: Limited, *, size: int) -> None:
         """Refuse an email over any of the limits; `size` is what it has on the wire."""
@@ -42,6 +47,10 @@ class Limits:
             raise InvalidEmail(
                 "to", f"has {recipients:,} recipients", f"send several emails to at most {self.recipients:,} each"
             )
+        if not self.dotless_domains:
+            for _name, address in (*email.to, *email.cc, *email.bcc, *email.reply_to):
+                if _is_dotless(address):
+                    _refuse_dotless(email)
         if len(email.headers) > self.headers:
             raise InvalidEmail("headers", f"has {len(email.headers)} entries", f"give at most {self.headers}")
         if size > self.bytes:
@@ -50,6 +59,21 @@ class Limits:
                 f"the email has about {size:,} bytes",
                 f"bring it under {self.bytes:,}, for instance with a link in place of a file",
             )
+
+
+def _refuse_dotless(email: Limited) -> None:
+    for field in ("to", "cc", "bcc", "reply_to"):
+        for _name, address in getattr(email, field):
+            if _is_dotless(address):
+                raise InvalidEmail(
+                    field,
+                    f"{address!r} is an address of a machine nearby, not of the world",
+                    "write the whole domain, or allow such addresses with POSTROOM_DOTLESS_DOMAINS=yes",
+                )
+
+
+def _is_dotless(address: str) -> bool:
+    return address.rfind(".") < address.find("@")
 
 
 DEFAULT_LIMITS = Limits()

@@ -125,6 +125,8 @@ class Settings(BaseSettings):
     max_bytes: int = 25_000_000
     max_key: int = 256
     max_headers: int = 100
+    dotless_domains: bool = False
+    """Whether recipients such as `root@localhost` are taken."""
 
     smtp_host: Annotated[str | None, Field(validation_alias=AliasChoices("SMTP_HOST"))] = None
     smtp_port: Annotated[int, Field(validation_alias=AliasChoices("SMTP_PORT"))] = 25

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from postroom.store.contract import StoredEmail
+
 _UNITS = (
     ("day", timedelta(days=1)),
     ("hour", timedelta(hours=1)),
@@ -21,6 +23,11 @@ def count_of(count: int, noun: str) -> str:
 def counted_emails(count: int, *, capped: bool = False) -> str:
     """`1 email`, `1,204 emails`; `10,000 or more emails` where nobody counted further."""
     return f"{count:,} or more emails" if capped else count_of(count, "email")
+
+
+def refused_of(email: StoredEmail) -> str:
+    """`1 of 3 refused`, said of an email that was sent, though not to everybody; else nothing."""
+    return f"{email.refused_recipients:,} of {len(email.recipients):,} refused" if email.partly else ""
 
 
 def span(length: timedelta) -> str:

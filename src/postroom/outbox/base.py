@@ -219,16 +219,16 @@ def _carried(settings: Settings) -> dict[str, str]:
 
 
 def _limit_settings(limits: Limits | None) -> dict[str, int]:
-    return {f"max_{each.name}": getattr(limits, each.name) for each in fields(Limits)} if limits else {}
+    return {_setting(each.name): getattr(limits, each.name) for each in fields(Limits)} if limits else {}
 
 
 def _limits(settings: Settings) -> Limits:
-    return Limits(
-        recipients=settings.max_recipients,
-        bytes=settings.max_bytes,
-        key=settings.max_key,
-        headers=settings.max_headers,
-    )
+    return Limits(**{each.name: getattr(settings, _setting(each.name)) for each in fields(Limits)})
+
+
+def _setting(limit: str) -> str:
+    """What a limit is called among the settings."""
+    return limit if limit == "dotless_domains" else f"max_{limit}"
 
 
 def corrections_of(**given: Any) -> dict[str, Any]:

@@ -84,6 +84,8 @@ class Fault:
     phase: Phase
     kind: FaultKind
     text: str
+    enhanced: str | None = None
+    """The RFC 3463 code that a server would have given, where there is one for it."""
 
     def __str__(self) -> str:
         return f"{self.kind.value} at {self.phase.value}: {self.text}"

@@ -24,6 +24,8 @@ class Moment:
     """The recipient's address at `rcpt`, the sender's at `mail`, the Message-ID at `dot`, what was said elsewhere."""
     connection: int = 0
     """Which connection it is, counted from 1."""
+    parameters: str = ""
+    """What stands behind the address at `mail` and `rcpt`, such as `SIZE=1204 RET=HDRS`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

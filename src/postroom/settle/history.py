@@ -104,7 +104,8 @@ def _said(meaning: Classification) -> dict[str, Any]:
     if isinstance(cause, Reply):
         _add_reply(said, cause)
         return said
-    return said | {"phase": cause.phase.value, "fault": cause.kind.value, "text": without_addresses(cause.text)}
+    said |= {"phase": cause.phase.value, "fault": cause.kind.value, "text": without_addresses(cause.text)}
+    return said | ({"enhanced": cause.enhanced} if cause.enhanced else {})
 
 
 def _add_reply(entry: dict[str, Any], reply: Reply) -> None:

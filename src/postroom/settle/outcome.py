@@ -199,6 +199,8 @@ def _merge(states: tuple[RecipientState, ...], heard: tuple[Heard, ...]) -> Iter
 
 def _merged(state: RecipientState, heard: Heard) -> RecipientState:
     status = _RECIPIENT_STATUS.get(heard.fate, state.status)
+    if heard.fate is Fate.UNKNOWN:
+        return replace(state, status=status, code=None, text=None)  # what was said before is not how it stands now
     if heard.reply is None:
         return replace(state, status=status)
     return replace(state, status=status, code=heard.reply.code, text=_text(heard.reply))

@@ -51,7 +51,8 @@ def describe(cause: Reply | Fault) -> str:
     """`refused at RCPT: 550 5.1.1 No such user`, `no connection while connecting: …`, `answered with 404 …`."""
     where = _WHERE[cause.phase]
     if isinstance(cause, Fault):
-        return without_addresses(f"{_WHAT[cause.kind]} {where}: {cause.text}".removesuffix(": "))
+        said = f"{cause.enhanced} {cause.text}" if cause.enhanced else cause.text
+        return without_addresses(f"{_WHAT[cause.kind]} {where}: {said}".removesuffix(": "))
     if cause.phase is Phase.ANSWER:  # over HTTP, 4xx and 5xx mean other things
         return without_addresses(f"answered with {cause}")
     verb = "refused" if cause.code >= 500 else "deferred" if cause.code >= 400 else "answered"

@@ -21,7 +21,8 @@ from postroom.store.fields import GIVEN_CONTENT, STATUSES, columns
 from postroom.store.housekeeping import left
 from postroom.store.order import terms
 from postroom.store.plan import Course, News, Plan, ask
-from postroom.store.questions import list_emails, recipients_of
+from postroom.store.questions import list_emails
+from postroom.store.recipients import recipients_of
 from postroom.store.unreadable import DAMAGE
 from postroom.vocabulary import DEFAULT_ROUTE, Change, EmailId, Status
 
@@ -155,7 +156,7 @@ def _is_readable(email: _Locked) -> bool:
 def carry_over(outcomes: str | None, before: Sequence[str], after: Sequence[str]) -> str | None:
     """The states of a corrected list of recipients: those who had accepted stay so, everybody else is open."""
     accepted = {
-        r.address: r for r in recipients_of(tuple(before), outcomes, Status.RETRYING, None) if r.status == "sent"
+        r.address: r for r in recipients_of(tuple(before), outcomes, status=Status.RETRYING) if r.status == "sent"
     }
     states = [["sent", accepted[a].code, accepted[a].text] if a in accepted else ["open", None, None] for a in after]
     return json.dumps(states) if any(state[0] == "sent" for state in states) else None

@@ -197,9 +197,10 @@ class Recipient:
 
     address: str
     status: str
-    """`open`, `sent` or `dead`."""
+    """`open`, `sent` or `dead`; `in_doubt` where nobody knows whether they have it."""
     code: int | None = None
     text: str | None = None
+    """What the server said to them last, enhanced code first, without addresses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,8 +262,15 @@ class StoredEmail:
     """The last conversation in short."""
     history: tuple[HistoryEntry, ...] = ()
     """Oldest first; given for one email, left out of lists."""
+    refused_recipients: int = 0
+    """How many of its recipients will not get it: refused, or given up. Also an email that was sent may have some."""
     unreadable: str | None = None
     """What of it cannot be read, being damaged, gone or of a newer version, and what to do; None when all is well."""
+
+    @property
+    def partly(self) -> bool:
+        """It was sent, though not to everybody."""
+        return self.status is Status.SENT and self.refused_recipients > 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from postroom.store.fields import STORED, Field, columns, document
 from postroom.store.ids import FIRST, LAST, first_id_at
 from postroom.store.order import recipient_term, tags_in
 from postroom.store.plan import Plan, Row, Rows, Statement, ask
+from postroom.store.recipients import REFUSED, recipients_of
 from postroom.store.unreadable import DAMAGE, UNREADABLE, Reading, Words
 from postroom.vocabulary import DEFAULT_ROUTE, EmailId, Status
 
@@ -246,10 +247,12 @@ def stored(row: Row, *, history: tuple[HistoryEntry, ...] = ()) -> StoredEmail:
     reading.gone = envelope is None
     if email["policy"].startswith("{"):
         reading.piece("retry policy", lambda: json.loads(email["policy"]), None)
-    state, code = email["status"], email["reply_code"]
+    state = email["status"]
+    recipients = _recipients(envelope, outcomes, email, reading)
     return StoredEmail(
         **email | _standing_in(email),
-        recipients=_recipients(envelope, outcomes, state, code, reading),
+        recipients=recipients,
+        refused_recipients=sum(recipient.status == REFUSED for recipient in recipients),
         next_attempt_at=due_at if state in (Status.PENDING, Status.RETRYING, Status.IN_DOUBT) else None,
         tags=reading.piece("tags", lambda: tags_in(terms or "[]"), ()),
         history=history,
@@ -277,29 +280,16 @@ def _standing_in(email: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _recipients(
-    envelope: str | None, outcomes: str | None, status: Status, code: int | None, reading: Reading
+    envelope: str | None, outcomes: str | None, email: Mapping[str, Any], reading: Reading
 ) -> tuple[Recipient, ...]:
     """Where each recipient stands; without the outcomes, where that cannot be read."""
     nobody: tuple[str, ...] = ()
     addresses = reading.piece("envelope", lambda: recipients_in(envelope) if envelope else nobody, nobody)
-    shared = recipients_of(addresses, None, status, code)
+    known = {name: email[name] for name in ("status", "reply_code", "reply", "doubts")}
+    shared = recipients_of(addresses, None, **known)
     if outcomes is None or not addresses:
         return shared
-    return reading.piece("recipients' outcomes", lambda: recipients_of(addresses, outcomes, status, code), shared)
-
-
-def recipients_of(
-    addresses: tuple[str, ...], outcomes: str | None, status: Status, reply_code: int | None
-) -> tuple[Recipient, ...]:
-    """Where each recipient stands. Without outcomes of their own they all share the email's fate."""
-    if outcomes is not None:
-        states = json.loads(outcomes)
-        return tuple(
-            Recipient(address=address, status=state, code=code, text=text)
-            for address, (state, code, text) in zip(addresses, states, strict=True)
-        )
-    shared = {Status.SENT: "sent", Status.DEAD: "dead"}.get(status, "open")
-    return tuple(Recipient(address=address, status=shared, code=reply_code) for address in addresses)
+    return reading.piece("recipients' outcomes", lambda: recipients_of(addresses, outcomes, **known), shared)
 
 
 def _entry(row: Row) -> HistoryEntry:

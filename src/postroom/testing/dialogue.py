@@ -77,9 +77,9 @@ class Dialogue:
 
     # Answering
 
-    async def _answer(self, at: At, usual: str | bytes | None, argument: str = "") -> str:
+    async def _answer(self, at: At, usual: str | bytes | None, argument: str = "", parameters: str = "") -> str:
         """Do what the script says here, or the usual. Returns the code that was given, empty when none was."""
-        moment = Moment(at=at, argument=argument, connection=self._number)
+        moment = Moment(at=at, argument=argument, connection=self._number, parameters=parameters)
         return await self._perform(self._behaviour.script.rule_for(moment) or _USUALLY, usual)
 
     async def _perform(self, rule: Rule, usual: str | bytes | None) -> str:
@@ -128,9 +128,9 @@ class Dialogue:
             case "AUTH":
                 await self._auth(argument)
             case "MAIL":
-                await self._mail(_path(argument), _declared_size(argument))
+                await self._mail(argument)
             case "RCPT":
-                await self._rcpt(_path(argument))
+                await self._rcpt(argument)
             case "DATA":
                 await self._data()
             case "RSET":
@@ -215,21 +215,23 @@ class Dialogue:
         await self._channel.write(b"334 %b\r\n" % text)
         return _decoded((await self._line(_LONGEST_COMMAND)).strip())
 
-    async def _mail(self, sender: str, size: int) -> None:
+    async def _mail(self, argument: bytes) -> None:
+        sender, parameters = _path_and_parameters(argument)
         usual = "250 2.1.0 Ok"
         if not self._authenticated:
             usual = "530 5.7.0 authentication required"
         elif self._sender is not None:
             usual = "503 5.5.1 nested MAIL"
-        elif self._is_too_large(size):
+        elif self._is_too_large(_declared_size(argument)):
             usual = _TOO_LARGE
-        if (await self._answer("mail", usual, sender))[:1] == "2":
+        if (await self._answer("mail", usual, sender, parameters))[:1] == "2":
             self._sender, self._recipients = sender, []
 
-    async def _rcpt(self, address: str) -> None:
+    async def _rcpt(self, argument: bytes) -> None:
+        address, parameters = _path_and_parameters(argument)
         if self._sender is None:
             await self._channel.write(b"503 5.5.1 MAIL first\r\n")
-        elif (await self._answer("rcpt", "250 2.1.5 Ok", address))[:1] == "2":
+        elif (await self._answer("rcpt", "250 2.1.5 Ok", address, parameters))[:1] == "2":
             self._recipients.append(address)
 
     async def _data(self) -> None:
@@ -297,9 +299,11 @@ class Dialogue:
         await self._perform(rule, "250 2.0.0 Ok: queued")
 
 
-def _path(argument: bytes) -> str:
+def _path_and_parameters(argument: bytes) -> tuple[str, str]:
     found = _PATH.match(argument)
-    return found[1].decode("utf-8", "replace") if found else ""
+    if found is None:
+        return "", ""
+    return found[1].decode("utf-8", "replace"), argument[found.end() :].decode("utf-8", "replace").strip()
 
 
 def _declared_size(argument: bytes) -> int:

@@ -98,7 +98,10 @@ class Attempts:
         if parcel is None:
             return False
         try:
-            await self._attempt(line, state, parcel)
+            if self.minder.may_send():
+                await self._attempt(line, state, parcel)
+            else:  # the route was stopped while this one was made ready
+                await self._held.give_back([parcel.claim])
         finally:
             self.buffer.done(parcel.claimed)
         return True

@@ -17,6 +17,11 @@ from postroom.store.contract import Claim, Claimed, Settlement
 from postroom.store.unreadable import GONE
 from postroom.vocabulary import DeadReason, Status
 
+MOST_WORDS = 25_000
+"""Letters kept of what was said to the recipients of one email, all together; …"""
+FEWEST_WORDS = 80
+"""… but so many of each of them."""
+
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
@@ -173,8 +178,14 @@ def _outcomes(outcome: Outcome) -> str | None:
     """The recipients' states, unless they all share the email's."""
     states = outcome.recipients
     first = states[0]
-    if all(state.status is first.status and state.code == outcome.reply_code for state in states) and (
-        first.status is not RecipientStatus.SENT or outcome.status is Status.SENT
+    alike = all(state.status is first.status and state.text == first.text for state in states)
+    if (
+        alike
+        and all(state.code == outcome.reply_code for state in states)
+        and (first.status is not RecipientStatus.SENT or outcome.status is Status.SENT)
     ):
         return None
-    return json.dumps([[state.status, state.code, state.text] for state in states], ensure_ascii=False)
+    longest = max(FEWEST_WORDS, MOST_WORDS // len(states))
+    return json.dumps(
+        [[state.status, state.code, state.text and state.text[:longest]] for state in states], ensure_ascii=False
+    )

@@ -59,7 +59,9 @@ REPLIES_AND_THEIR_MEANING = [
     ([Phase.MAIL], 550, "5.7.1", "may not send", Fate.DEFERRED, About.SENDER, Health.PAUSE),
     ([Phase.MAIL], 553, None, "sender rejected", Fate.DEFERRED, About.SENDER, Health.PAUSE),
     ([Phase.MAIL], 530, "5.7.0", "authentication required", Fate.DEFERRED, About.SENDER, Health.PAUSE),
-    ([Phase.MAIL], 503, "5.5.1", "bad sequence", Fate.DEFERRED, About.SENDER, Health.PAUSE),
+    ([Phase.MAIL], 503, "5.5.1", "nested MAIL command", Fate.DEFERRED, About.TRANSPORT, Health.SUSPECT),
+    ([Phase.MAIL], 503, "5.5.4", "Authentication required", Fate.DEFERRED, About.SENDER, Health.PAUSE),
+    ([Phase.MAIL], 503, None, "please log in first", Fate.DEFERRED, About.SENDER, Health.PAUSE),
     ([Phase.MAIL], 451, "4.3.0", "later", Fate.DEFERRED, About.SENDER, Health.SUSPECT),
     ([Phase.MAIL], 552, "5.3.4", "too big", Fate.REFUSED, About.EMAIL, Health.OK),
     ([Phase.MAIL], 552, None, "too big", Fate.REFUSED, About.EMAIL, Health.OK),
@@ -73,6 +75,8 @@ REPLIES_AND_THEIR_MEANING = [
     ([Phase.RCPT], 550, "5.1.1", "no such user", Fate.REFUSED, About.RECIPIENT, Health.OK),
     ([Phase.RCPT], 554, "5.7.1", "relay access denied", Fate.REFUSED, About.RECIPIENT, Health.OK),
     ([Phase.RCPT], 552, "5.2.2", "over quota", Fate.REFUSED, About.RECIPIENT, Health.OK),
+    ([Phase.RCPT], 552, None, "exceeded storage allocation", Fate.REFUSED, About.RECIPIENT, Health.OK),
+    ([Phase.RCPT], 552, None, "too many recipients", Fate.DEFERRED, About.TRANSPORT, Health.THROTTLE),
     ([Phase.RCPT], 450, "4.2.1", "mailbox busy", Fate.DEFERRED, About.RECIPIENT, Health.OK),
     ([Phase.RCPT], 452, "4.2.2", "mailbox full", Fate.DEFERRED, About.RECIPIENT, Health.OK),
     ([Phase.RCPT], 451, "4.7.1", "Greylisted", Fate.DEFERRED, About.RECIPIENT, Health.OK),
@@ -207,8 +211,19 @@ def test_of_several_things_said_about_the_transport_the_gravest_counts() -> None
     assert meaning.cause == login
 
 
-def test_an_envelope_with_too_many_recipients_is_no_failed_attempt_once_some_were_accepted() -> None:
-    full = Reply(phase=Phase.RCPT, code=452, enhanced="4.5.3", text="too many recipients")
+@pytest.mark.parametrize(
+    ("code", "enhanced", "text"),
+    [
+        (452, "4.5.3", "too many recipients"),
+        (552, "5.5.3", "that is enough"),
+        (552, None, "Too many recipients"),
+        (552, "5.3.0", "recipient limit exceeded"),
+    ],
+)
+def test_an_envelope_with_too_many_recipients_is_no_failed_attempt_once_some_were_accepted(
+    code: int, enhanced: str | None, text: str
+) -> None:
+    full = Reply(phase=Phase.RCPT, code=code, enhanced=enhanced, text=text)
     meaning = classify(Report(recipients=(YES, full), reply=QUEUED, dot_left=True))
 
     assert not meaning.counts

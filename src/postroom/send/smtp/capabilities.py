@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from postroom.send.smtp.replies import Lines, printable
 
@@ -18,11 +18,17 @@ class Capabilities:
     """MAIL may carry SIZE=."""
     smtputf8: bool = False
     eightbitmime: bool = False
+    spare: bool = True
+    """MAIL may carry what a message can do without; False once the server has refused that (see `sparing`)."""
     dsn: bool = False
     """Delivery status notifications can be asked for (RFC 3461)."""
     starttls: bool = False
     auth: frozenset[str] = frozenset()
     """The mechanisms, in capitals."""
+
+    def sparing(self) -> Capabilities:
+        """The same server, to be told no more with MAIL and RCPT than a message cannot do without."""
+        return replace(self, size_offered=False, dsn=False, spare=False)
 
 
 def parse_capabilities(lines: Lines) -> Capabilities:

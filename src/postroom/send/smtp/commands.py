@@ -17,16 +17,21 @@ def unsuitable(envelope: Envelope, capabilities: Capabilities) -> Fault | None:
     size = len(envelope.message)
     if capabilities.size is not None and size > capabilities.size:
         text = f"the message has {size} bytes and the server takes at most {capabilities.size}"
-        return Fault(phase=Phase.MAIL, kind=FaultKind.TOO_LARGE, text=text)
+        return Fault(phase=Phase.MAIL, kind=FaultKind.TOO_LARGE, text=text, enhanced="5.3.4")
     if not capabilities.smtputf8 and needs_smtputf8(envelope):
         text = "an address or header is not ASCII and the server does not offer SMTPUTF8"
-        return Fault(phase=Phase.MAIL, kind=FaultKind.NEEDS_SMTPUTF8, text=text)
+        return Fault(phase=Phase.MAIL, kind=FaultKind.NEEDS_SMTPUTF8, text=text, enhanced="5.6.7")
     return None
 
 
 def needs_smtputf8(envelope: Envelope) -> bool:
     """Whether the envelope says so, or one of its addresses shows it."""
     return envelope.smtputf8 or not envelope.sender.isascii() or not all(map(str.isascii, envelope.recipients))
+
+
+def has_spare_parameters(envelope: Envelope, capabilities: Capabilities) -> bool:
+    """Whether MAIL carries what this message could do without."""
+    return capabilities.size_offered or capabilities.dsn or (capabilities.spare and needs_smtputf8(envelope))
 
 
 def mail(envelope: Envelope, capabilities: Capabilities) -> bytes:
@@ -63,7 +68,7 @@ def _check(*words: str) -> str:
 def _mail(envelope: Envelope, capabilities: Capabilities, *, wide: bool) -> str:
     size = f" SIZE={len(envelope.message)}" if capabilities.size_offered else ""
     # A message with UTF-8 headers is 8-bit by nature, and SMTPUTF8 implies 8BITMIME.
-    body = " BODY=8BITMIME SMTPUTF8" if wide else ""
+    body = (" BODY=8BITMIME SMTPUTF8" if capabilities.spare else " SMTPUTF8") if wide else ""
     # Whoever reports a failure later returns the headers, and names the email by our own id.
     report = f" RET=HDRS{f' ENVID={envelope.id}' if envelope.id else ''}" if capabilities.dsn else ""
     return f"MAIL FROM:<{envelope.sender}>{size}{body}{report}\r\n"

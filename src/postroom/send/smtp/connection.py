@@ -19,6 +19,8 @@ its message goes out when `deliver` is called with it, and if the connection end
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
+from math import inf
 from time import monotonic
 
 from postroom.send.contract import BeforeDot, Envelope, Fault, FaultKind, Phase, Reply, Report
@@ -33,27 +35,46 @@ BLOCK = 65536
 """How much is written before we wait for the kernel to have taken it."""
 MOST_BEHIND_THE_DOT = 100
 """RFC 5321 asks every server to take this many recipients; an envelope with more is opened when its turn comes."""
+SHARE = 60
+"""The part of a command's limit that each of many recipients adds to their common one: 5 s of 5 minutes."""
+_OWED_FOR_ONE = 3
+"""Replies to MAIL, one RCPT and DATA: no more than each has a limit for."""
 _CLOSING = 2.0
 # Looked up once: on Python 3.11 a member of an enum costs a call each time, and so does its value.
 _MAIL, _RCPT, _DATA, _BODY, _DOT = Phase.MAIL, Phase.RCPT, Phase.DATA, Phase.BODY, Phase.DOT
+_PARAMETER_REFUSED = frozenset({501, 504, 555})
+"""501 and 504 come from servers that do not know 555."""
 _STEP_MAIL, _STEP_BODY, _STEP_DOT = _MAIL.value, _BODY.value, _DOT.value
 
 
 class Connection:
     """A greeted, secured and authenticated connection. One task at a time."""
 
-    def __init__(self, wire: Wire, capabilities: Capabilities, *, limits: Limits, idle: float) -> None:
+    def __init__(
+        self,
+        wire: Wire,
+        capabilities: Capabilities,
+        *,
+        limits: Limits,
+        idle: float,
+        wants_less: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`wants_less` is called when the server turns out to take MAIL only without what a message can do without."""
         self.capabilities = capabilities
         self.delivered = 0
         """Envelopes taken on so far."""
         self.unheard = False
         """The server ended the last conversation before it answered MAIL: on a fresh connection it may go better."""
+        self.out_of_step = False
+        """The server and we no longer agree on where the session stands: this envelope, too, needs a new one."""
         self._wire = wire
         self._limits = limits
         self._idle = idle
+        self._wants_less = wants_less
         self._loop = asyncio.get_running_loop()
         self._ahead: Envelope | None = None
         self._unfinished = False
+        wire.be_brief()
         wire.allow(idle)
 
     @property
@@ -97,6 +118,8 @@ class Connection:
             self.close()
             raise
         self.unheard = not attempt.heard and attempt.fell_silent and not self.usable
+        if attempt.reply is not None and attempt.reply.phase is _MAIL:
+            self._look_at_refusal(attempt, attempt.reply)
         if self._ahead is None:
             self._wire.allow(self._idle)
         return attempt.report()
@@ -120,6 +143,8 @@ class Connection:
         elif self._ahead is not attempt.envelope:
             raise self._wire.end(FaultKind.CUT, "closed by us: another envelope had been opened")
         opened = await (self._open_at_once if self.capabilities.pipelining else self._open_in_turn)(attempt)
+        if not opened and attempt.reply is not None and self.usable and self._asks_for_less(attempt, attempt.reply):
+            opened = await self._open_with_less(attempt, attempt.reply)
         attempt.note(_STEP_MAIL, monotonic())
         if not opened:
             return
@@ -131,16 +156,38 @@ class Connection:
         self._hear_dot(attempt, await self._wire.reply())
         attempt.note(_STEP_DOT, monotonic())
 
+    def _asks_for_less(self, attempt: Attempt, refusal: Reply) -> bool:
+        """Whether it may be a parameter of MAIL that was refused, and one that the message can do without."""
+        return (
+            refusal.phase is _MAIL
+            and refusal.code in _PARAMETER_REFUSED
+            and not (refusal.enhanced or "").startswith("5.1.")  # that is about the address
+            and commands.has_spare_parameters(attempt.envelope, self.capabilities)
+        )
+
+    async def _open_with_less(self, attempt: Attempt, refusal: Reply) -> bool:
+        """The same again, without what the message can do without. Should that not help, the first refusal stands."""
+        before, self.capabilities = self.capabilities, self.capabilities.sparing()
+        attempt.reply, attempt.phase = None, _MAIL
+        opened = await (self._open_at_once if before.pipelining else self._open_in_turn)(attempt)
+        if attempt.reply is None or attempt.reply.phase is not _MAIL:
+            self._wants_less()
+        else:
+            self.capabilities = before
+            attempt.reply = refusal
+        return opened
+
     async def _open_at_once(self, attempt: Attempt) -> bool:
         """MAIL, every RCPT and DATA in one write. True when the server now waits for the message."""
         wire, owed = self._wire, len(attempt.envelope.recipients) + 2
+        most = inf if owed == _OWED_FOR_ONE else self._for_opening(attempt)
         if self._ahead is not None:
             self._ahead = None
-            wire.allow(self._limits.command)
+            wire.allow(self._limits.command, most=most)
         else:
             opening = commands.whole(attempt.envelope, self.capabilities)
             await self._reset()
-            wire.write(opening, replies=owed, limit=self._limits.command)
+            wire.write(opening, replies=owed, limit=self._limits.command, most=most)
         self._unfinished = True
         welcome = self._hear_mail(attempt, wire.reply_at_hand() or await wire.reply(wanted=owed - 1))
         for left in range(owed - 2, 0, -1):
@@ -164,10 +211,11 @@ class Connection:
         await self._reset()
         self._unfinished = True
         wire.write(mail, replies=1, limit=limits.command)
+        until = monotonic() + self._for_opening(attempt)
         if not self._hear_mail(attempt, await wire.reply()):
             return False
         for recipient in recipients:
-            wire.write(recipient, replies=1, limit=limits.command)
+            wire.write(recipient, replies=1, limit=max(0.0, min(limits.command, until - monotonic())))
             if not self._hear_recipient(attempt, await wire.reply()):
                 return False
         if not attempt.accepted:
@@ -175,6 +223,10 @@ class Connection:
         attempt.phase = _DATA
         wire.write(b"DATA\r\n", replies=1, limit=limits.data)
         return self._hear_data(attempt, await wire.reply())
+
+    def _for_opening(self, attempt: Attempt) -> float:
+        """Seconds for MAIL and every RCPT together: as long as each may take, for one; far less for each of many."""
+        return self._limits.command * (2 + len(attempt.envelope.recipients) / SHARE)
 
     async def _reset(self) -> None:
         """Leave an unfinished transaction behind, so that its recipients cannot get the next message."""
@@ -184,6 +236,16 @@ class Connection:
         if code_of(await self._wire.reply()) != 250:
             raise self._wire.end(FaultKind.PROTOCOL, "the server refused RSET")
         self._unfinished = False
+
+    def _look_at_refusal(self, attempt: Attempt, refusal: Reply) -> None:
+        """Find out whether MAIL was refused because of the session, and not because of what it said."""
+        self.out_of_step = refusal.code == 503
+        if not self.usable and self._asks_for_less(attempt, refusal):
+            # We had to close, because the server waits for a message that it has refused.
+            self._wants_less()
+            self.out_of_step = True
+        if self.out_of_step:
+            self._wire.end(FaultKind.CUT, "closed by us: out of step")
 
     def _hear_mail(self, attempt: Attempt, lines: Lines) -> bool:
         reply = make_reply(_MAIL, lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from math import inf
 
 
 class Deadline:
@@ -12,7 +13,7 @@ class Deadline:
     A later deadline costs no more than an assignment: the timer that runs already looks again when it fires.
     """
 
-    __slots__ = ("_at", "_expire", "_loop", "_timer", "limit")
+    __slots__ = ("_at", "_expire", "_last", "_loop", "_timer", "limit")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, expire: Callable[[], None]) -> None:
         self.limit = 0.0
@@ -20,12 +21,15 @@ class Deadline:
         self._loop = loop
         self._expire = expire
         self._at: float | None = None
+        self._last = inf
         self._timer: asyncio.TimerHandle | None = None
 
-    def set(self, limit: float) -> None:
-        """Expire in this many seconds from now, and not before."""
+    def set(self, limit: float, *, most: float = inf) -> None:
+        """Expire in this many seconds from now, and not before. Renewals reach no further than `most`."""
+        now = self._loop.time()
         self.limit = limit
-        self._at = at = self._loop.time() + limit
+        self._last = now + most
+        self._at = at = now + limit
         if self._timer is None:
             self._timer = self._loop.call_at(at, self._look)
         elif self._timer.when() > at:
@@ -34,7 +38,7 @@ class Deadline:
 
     def renew(self) -> None:
         """Give the same limit again, from now."""
-        self._at = self._loop.time() + self.limit
+        self._at = min(self._loop.time() + self.limit, self._last)
 
     def lift(self) -> None:
         """Do not expire."""

@@ -8,7 +8,7 @@ import os
 import socket
 import ssl
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from postroom.errors import ConfigurationError
 from postroom.send.contract import Fault, FaultKind, Phase, Reply
@@ -16,6 +16,7 @@ from postroom.send.smtp.authentication import authenticate, choose_mechanism
 from postroom.send.smtp.capabilities import Capabilities, parse_capabilities
 from postroom.send.smtp.replies import Lines, code_of, make_reply
 from postroom.send.smtp.server import Server, StartTls
+from postroom.send.smtp.sign_in import SignIns
 from postroom.send.smtp.wire import Ended, Wire
 
 
@@ -56,12 +57,12 @@ def _system_trust() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-async def open_session(server: Server, context: ssl.SSLContext) -> Opening:
+async def open_session(server: Server, context: ssl.SSLContext, sign_ins: SignIns) -> Opening:
     """Connect, and say what came of it. Never raises for what the network or the server did.
 
     Cancelled, or failed, it leaves no connection behind.
     """
-    session = _Session(server, context)
+    session = _Session(server, context, sign_ins)
     opening = session.opening
     try:
         await session.run()
@@ -77,9 +78,11 @@ async def open_session(server: Server, context: ssl.SSLContext) -> Opening:
 
 
 class _Session:
-    def __init__(self, server: Server, context: ssl.SSLContext) -> None:
+    def __init__(self, server: Server, context: ssl.SSLContext, sign_ins: SignIns) -> None:
         self.server = server
         self.context = context
+        self.sign_ins = sign_ins
+        self.refusals = sign_ins.refusals
         self.opening = Opening()
         self.phase = Phase.CONNECT
         self.finished = False
@@ -106,7 +109,8 @@ class _Session:
         if server.user is not None:
             self._enter(Phase.AUTH)
             mechanism = choose_mechanism(server, self.opening.capabilities, secure=wire.secure)
-            self._expect(235, await authenticate(wire, server, mechanism))
+            ask = partial(authenticate, wire, server, mechanism)
+            self._expect(235, await self.sign_ins.sign_in(ask, since=self.refusals))
         self.finished = True
 
     def note_time(self) -> None:

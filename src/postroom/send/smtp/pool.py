@@ -13,13 +13,15 @@ from postroom.send.contract import BeforeDot, Envelope, Report
 from postroom.send.smtp.connection import Connection
 from postroom.send.smtp.opening import Opening, open_session, trust
 from postroom.send.smtp.server import Server
+from postroom.send.smtp.sign_in import SignIns
 
 
 class Line:
     """The use of one connection at a time, opened when needed and replaced when it has gone.
 
     A worker keeps a line and delivers one email after another through it. A connection that the server closed while
-    it was idle is found out before MAIL is answered; it is replaced once, silently, because nothing was sent on it.
+    it was idle is found out before MAIL is answered; it is replaced once, silently, because nothing was sent on it. So
+    is one on which the server and we are out of step.
 
     Whoever takes up a line uses it in one event loop until it is given back.
     """
@@ -39,9 +41,19 @@ class Line:
             report = await connection.deliver(
                 envelope, before_dot=before_dot, following=self._admitted(connection, following)
             )
-            if not connection.unheard:
+            if not connection.unheard and not connection.out_of_step:
                 self._retire(connection)
                 return report
+        report = await self._deliver_anew(envelope, before_dot, following)
+        if self._connection is not None and self._connection.out_of_step:
+            report = await self._deliver_anew(envelope, before_dot, following)
+        return report
+
+    async def _deliver_anew(
+        self, envelope: Envelope, before_dot: BeforeDot | None, following: Envelope | None
+    ) -> Report:
+        """Attempt an envelope on a new connection."""
+        self._connection = None
         opening = await self._transport.open()
         if opening.wire is None or opening.refusal is not None or opening.fault is not None:
             return _unopened(opening, len(envelope.recipients))
@@ -107,6 +119,8 @@ class SmtpTransport:
         self.server = Server.parse(server) if isinstance(server, str) else server
         self.name = self.server.name
         self._context = trust(self.server)
+        self._wants_less = False
+        """The server says that it can do something, and refuses it: see `Connection`."""
         self._lines: WeakSet[Line] = WeakSet()
         self.forget_parent()
         tell_after_fork(self)
@@ -117,6 +131,7 @@ class SmtpTransport:
             line.forget()
         self._resting: list[Line] = []
         self._turns = asyncio.Semaphore(self.server.connections)
+        self._sign_ins = SignIns()
 
     @property
     def connections(self) -> int:
@@ -171,13 +186,23 @@ class SmtpTransport:
 
     async def open(self) -> Opening:
         """A new connection, or why there is none."""
-        return await open_session(self.server, self._context)
+        return await open_session(self.server, self._context, self._sign_ins)
 
     def connected(self, opening: Opening) -> Connection:
         """What a successful opening led to."""
         assert opening.wire is not None
         capabilities = replace(opening.capabilities, dsn=opening.capabilities.dsn and self.server.dsn)
-        return Connection(opening.wire, capabilities, limits=self.server.limits, idle=self.server.idle)
+        return Connection(
+            opening.wire,
+            capabilities.sparing() if self._wants_less else capabilities,
+            limits=self.server.limits,
+            idle=self.server.idle,
+            wants_less=self._ask_less,
+        )
+
+    def _ask_less(self) -> None:
+        """Remember for every later connection that the server refused what it had offered."""
+        self._wants_less = True
 
 
 def _unopened(opening: Opening, recipients: int) -> Report:

@@ -1,4 +1,8 @@
-"""Reading what the server says, without trusting it: lines and replies are capped, text is made printable."""
+"""Reading what the server says, without trusting it: lines and replies are capped, text is made printable.
+
+While a session is opened, one reply is owed at a time, and all of it is kept: EHLO's says what the server can do. From
+then on a thousand may be owed at once, and of each only what is shown to people is kept, about a kilobyte.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,10 @@ LONGEST_LINE = 2048
 MOST_LINES = 128
 """No EHLO reply seen in the wild has half as many."""
 LONGEST_TEXT = 500
+MOST_KEPT = 1024
+"""About how many bytes of memory a reply may take that is not kept whole."""
+_LINE_COST = 50
+"""What a line takes beside its letters."""
 _WORTH_REMEMBERING = 120
 
 Lines = tuple[bytes, ...]
@@ -27,17 +35,23 @@ class ReplyReader:
     """Turns bytes into replies, however they were cut into pieces.
 
     Never raises: what is not SMTP, or too much of it, sets `problem`, and from then on nothing more is taken in. What
-    is kept is bounded by `LONGEST_LINE` × `MOST_LINES` per reply.
+    is kept is bounded by `LONGEST_LINE` × `MOST_LINES` per reply, or by `MOST_KEPT` when it is `brief`.
     """
 
-    __slots__ = ("_begun", "_rest", "problem", "ready")
+    __slots__ = ("_begun", "_kept", "_lines", "_rest", "brief", "problem", "ready")
 
     def __init__(self) -> None:
         self.ready: deque[Lines] = deque()
         """Complete replies that nobody has taken yet."""
         self.problem: str | None = None
+        self.brief = False
+        """The end of a long reply is left out."""
         self._rest = b""
         self._begun: list[bytes] = []
+        self._lines = 0
+        """How many lines the reply has so far, …"""
+        self._kept = 0
+        """… and what those take that were kept."""
 
     @property
     def empty(self) -> bool:
@@ -51,7 +65,8 @@ class ReplyReader:
         lines = (self._rest + data if self._rest else data).split(b"\n")
         self._rest = lines.pop()
         for line in lines:
-            if not self._begun and (reply := _by_itself(line)) is not None:
+            # Only short lines are looked up: a long one would be remembered too.
+            if not self._begun and len(line) <= _WORTH_REMEMBERING and (reply := _by_itself(line)) is not None:
                 self.ready.append(reply)
                 continue
             self._take(line.removesuffix(b"\r"))
@@ -69,17 +84,37 @@ class ReplyReader:
         elif self._begun and self._begun[0][:3] != line[:3]:
             self._refuse("a reply whose lines have different codes")
         elif line[3:4] == b"-":
-            self._begun.append(line)
-            if len(self._begun) >= MOST_LINES:
+            self._keep(line)
+            if self._lines >= MOST_LINES:
                 self._refuse(f"a reply of more than {MOST_LINES} lines")
         else:
-            self.ready.append((*self._begun, line))
-            self._begun.clear()
+            self._keep(line)
+            self.ready.append(tuple(self._begun))
+            self._begin_anew()
+
+    def _keep(self, line: bytes) -> None:
+        """The line, or as much of it as there is room for; of the first one at least the code."""
+        self._lines += 1
+        room = MOST_KEPT - self._kept - _LINE_COST
+        if self.brief and len(line) > room:
+            line = _clipped(line, max(room, 0 if self._begun else 4))
+        if line:
+            self._begun.append(line)
+            self._kept += len(line) + _LINE_COST
+
+    def _begin_anew(self) -> None:
+        self._begun.clear()
+        self._lines = self._kept = 0
 
     def _refuse(self, problem: str) -> None:
         self.problem = problem
         self._rest = b""
-        self._begun.clear()
+        self._begin_anew()
+
+
+def _clipped(line: bytes, room: int) -> bytes:
+    """The beginning of a line, cut between two letters; nothing where not even its code has room."""
+    return line[:room].decode("utf-8", "ignore").encode() if room >= 4 else b""
 
 
 @lru_cache(maxsize=256)  # a server says the same few things over and over

@@ -4,7 +4,8 @@ The wire counts the replies that the server owes us. One more than that, or anyt
 then on nobody could say which reply belongs to which command. Replies that were complete and owed before the end can
 still be taken.
 
-A time limit is a total: it starts again with every complete reply, never with a mere byte.
+A time limit is a total: it starts again with every complete reply, never with a mere byte. Where many replies are owed
+at once, all of them together have a limit as well: a server that drips gains nothing by making each of them last.
 
 A message may be written together with its dot. As a rule the kernel takes both at once; where it takes only part, the
 wire knows whether the dot is still in our hands: no reply can be to that dot, and a wire that ends has not sent it.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from math import inf
 
 from postroom.send.contract import FaultKind
 from postroom.send.smtp.deadline import Deadline
@@ -103,17 +105,22 @@ class Wire(asyncio.Protocol):
 
     # What the conversation asks of us
 
+    def be_brief(self) -> None:
+        """Keep no more of a reply than people are shown, from now on: many may be owed at once."""
+        self._reader.brief = True
+
     @property
     def clean(self) -> bool:
         """Alive, with no reply owed and nothing said that was not asked for."""
         return self.ended is None and self._owed == 0 and self._reader.empty
 
-    def write(self, data: bytes, *, replies: int = 0, limit: float = 0.0) -> None:
-        """Hand bytes to the socket, to which the server owes this many replies, each within `limit` seconds."""
+    def write(self, data: bytes, *, replies: int = 0, limit: float = 0.0, most: float = inf) -> None:
+        """Hand bytes to the socket, to which the server owes this many replies, each within `limit` seconds, and all
+        of them within `most`."""
         self.check()
         if replies:
             self._owed += replies
-            self._deadline.set(limit)
+            self._deadline.set(limit, most=most)
         self._transport.write(data)
 
     def write_message(self, message: bytes, ending: bytes, *, replies: int, limit: float, block: float) -> None:
@@ -171,10 +178,11 @@ class Wire(asyncio.Protocol):
         self._owed -= 1
         return ready.popleft()
 
-    def allow(self, limit: float) -> None:
-        """Give whatever comes next this many seconds from now. Where nothing is owed, the connection is then closed."""
+    def allow(self, limit: float, *, most: float = inf) -> None:
+        """Give whatever comes next this many seconds from now, and all that is owed `most`. Where nothing is owed, the
+        connection is then closed."""
         if self.ended is None:
-            self._deadline.set(limit)
+            self._deadline.set(limit, most=most)
 
     @property
     def is_drained(self) -> bool:

@@ -10,10 +10,12 @@ asked:
 | 421, 450, 451 with 4.7.x; 452; 454 | transport | rests; the email is tried again |
 | … but 452 4.2.x at RCPT (mailbox full) | recipient | tried again |
 | … but 452 else at RCPT after others were accepted (too many for one envelope) | recipient | next envelope |
+| 552 at RCPT that speaks of too many recipients | | as 452 there |
 | other 421 at any phase | transport | suspected; the email is tried again |
 | 5xx before MAIL | transport | paused |
 | 4xx before MAIL | transport | suspected |
 | MAIL: 552, 5.3.4, 5.2.3 (size); 501, 555, 5.5.4 (parameters); 5.1.x (the sender address as such) | email | refused |
+| MAIL: 503 that asks for no login, on a new session too (out of step) | transport | suspected; email tried again |
 | MAIL: any other 5xx | sender | transport paused: this account or address may not send |
 | MAIL: 4xx with 4.1.x (the sender's domain is unknown just now) | email | tried again |
 | MAIL: any other 4xx | sender | transport suspected; the email is tried again |
@@ -26,7 +28,8 @@ costs an email its last attempt, whereas what came later might be this email's o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from postroom.send.contract import Fault, FaultKind, Phase, Reply
@@ -41,6 +44,8 @@ _REST_CODES = frozenset({452, 454})
 _REST_CODES_WITH_POLICY = frozenset({421, 450, 451})
 _EMAIL_AT_MAIL_CODES = frozenset({501, 552, 555})
 _EMAIL_AT_MAIL_ENHANCED = ("5.1.", "5.2.3", "5.3.4", "5.5.4")
+_TOO_MANY = re.compile(r"too many recipients|(?:recipients?|rcpt)s? (?:count |number )?limit", re.IGNORECASE)
+_LOGIN_WANTED = re.compile(r"\bauth|log-?\s?[io]n|sign-?\s?in", re.IGNORECASE)
 _BEFORE_UPLOAD = frozenset({FaultKind.TOO_LARGE, FaultKind.NEEDS_SMTPUTF8})
 _OURS_TO_MEND = frozenset({FaultKind.TLS, FaultKind.CONFIGURATION})
 
@@ -69,7 +74,7 @@ def judge(reply: Reply) -> Judgement:
         return _known(known, reply)
     if reply.code in _LOGIN_CODES:
         return _pause(reply)
-    if reply.phase is Phase.RCPT and reply.code == 452:
+    if reply.phase is Phase.RCPT and (reply.code == 452 or _says_too_many(reply)):
         return _crowded_or_full(reply)
     if _asks_for_rest(reply):
         return rest(reply)
@@ -128,6 +133,11 @@ def _crowded_or_full(reply: Reply) -> Judgement:
     return Judgement(fate=Fate.DEFERRED, about=About.RECIPIENT, wait=named_wait(reply.text), crowded=not full)
 
 
+def _says_too_many(reply: Reply) -> bool:
+    """552 is what RFC 821 had for too many recipients, and RFC 5321 (4.5.3.1.10) wants it read as 452."""
+    return reply.code == 552 and (reply.enhanced == "5.5.3" or _TOO_MANY.search(reply.text) is not None)
+
+
 def _asks_for_rest(reply: Reply) -> bool:
     policy = (reply.enhanced or "").startswith("4.7.")
     return reply.code in _REST_CODES or (reply.code in _REST_CODES_WITH_POLICY and policy)
@@ -169,6 +179,9 @@ def _at_mail(reply: Reply) -> Judgement:
         if enhanced.startswith("4.1."):
             return Judgement(fate=Fate.DEFERRED, about=About.EMAIL, wait=named_wait(reply.text))
         return _suspect(reply)
+    if reply.code == 503:
+        wants_login = _LOGIN_WANTED.search(reply.text)
+        return _pause(reply) if wants_login else replace(_suspect(reply), about=About.TRANSPORT, blameless=True)
     if reply.code in _EMAIL_AT_MAIL_CODES or enhanced.startswith(_EMAIL_AT_MAIL_ENHANCED):
         return Judgement(fate=Fate.REFUSED, about=About.EMAIL)
     return _pause(reply)

@@ -13,6 +13,7 @@ from postroom.accounts.values import Person, Role
 from postroom.admin.auditing import auditor
 from postroom.admin.described import limited
 from postroom.admin.errors import ApiError
+from postroom.admin.parsing import JsonRoute
 from postroom.admin.requests import (
     ActOnFound,
     ActOnThese,
@@ -36,6 +37,7 @@ from postroom.admin.shapes import (
     WholeEmailShape,
 )
 from postroom.admin.visit import keeper
+from postroom.admin.workshop import workshop_of
 from postroom.operate import AsyncOperations
 from postroom.outbox import AsyncOutbox
 
@@ -71,7 +73,7 @@ class EmailIdConvertor(Convertor[str]):
 
 register_url_convertor("email_id", EmailIdConvertor())
 
-router = APIRouter(prefix="/api", responses=_may_answer())
+router = APIRouter(prefix="/api", responses=_may_answer(), route_class=JsonRoute)
 
 Viewer = Annotated[Person, Depends(needs(Role.VIEWER))]
 Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
@@ -206,6 +208,7 @@ async def events(operations: Service, person: Viewer, wanted: Annotated[EventsRe
     responses={200: {"model": ReceiptShape, "description": "The key was there already; nothing was added."}},
 )
 async def enqueue(
+    request: Request,
     outbox: Annotated[AsyncOutbox, Depends(_outbox)],
     person: Operator,
     response: Response,
@@ -220,7 +223,8 @@ async def enqueue(
             message="the email's workspace is not one of yours",
             remedy="name one of your workspaces in `workspace`",
         )
-    receipt = await outbox.submit(email.submission(idempotency_key))
+    # Making text of megabytes of HTML takes seconds.
+    receipt = await outbox.submit(await workshop_of(request).do(email.submission, idempotency_key))
     if receipt.duplicate:
         response.status_code = 200
     return ReceiptShape.of(receipt)

@@ -147,6 +147,9 @@ def _of_http(error: HTTPException) -> ApiError:
     known = {
         404: ("not_found", "there is nothing at this address", "look at the list of routes in the documentation"),
         405: ("method_not_allowed", "this address does not take that method", "use one that `Allow` names"),
+        408: ("too_slow", "the request took too long to arrive", "send it again, on a quicker connection"),
+        413: ("too_large", "the request is longer, or holds more values, than is read here", "send less at once"),
+        503: ("busy", "too much is being asked for at this moment", "try again in a moment"),
     }
     phrase = HTTPStatus(error.status_code).phrase
     usual = (phrase.lower().replace(" ", "_"), phrase.lower(), "change the request and send it again")

@@ -18,9 +18,11 @@ from postroom.admin.notices import with_notice
 from postroom.admin.places import operations_of, root_of
 from postroom.admin.rendering import render
 from postroom.admin.security import content_policy, needs, safe_next
+from postroom.admin.workshop import workshop_of
+from postroom.compose import Letter
 from postroom.errors import EmailNotFound, InvalidEmail, NotApplicable
 from postroom.operate import RouteNotFound, RouteShared
-from postroom.operate.values import ActResult, Search
+from postroom.operate.values import ActResult, EmailView, Search
 
 router = APIRouter(include_in_schema=False)
 
@@ -138,6 +140,13 @@ async def _replay_page(
     letter = await operations.letter(id, workspaces=person.workspaces)
     if "replay" not in view.acts:
         return _go(with_notice(_email_path(request, id), "changed"))
+    return await workshop_of(request).do(_beside_the_original, request, person, view, letter, form, problem)
+
+
+def _beside_the_original(
+    request: Request, person: Person, view: EmailView, letter: Letter | None, form: FormData | None, problem: str
+) -> Response:
+    """Not on the event loop: there are emails that take a while to be looked at."""
     page = ReplayPage(
         view=view,
         letter=letter_view(letter) if letter is not None else None,

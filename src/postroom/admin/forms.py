@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import FormData
 
 from postroom.accounts.values import Person, Role
-from postroom.admin.addresses import QueueAddress
+from postroom.admin.addresses import QueueAddress, plain
 from postroom.admin.contents import letter_view
 from postroom.admin.contexts import ConfirmPage, ReplayPage
 from postroom.admin.corrections import changed, written
@@ -175,7 +175,7 @@ def _email_path(request: Request, id: str) -> str:
 
 def _text(form: FormData, name: str) -> str:
     value = form.get(name)
-    return value.strip() if isinstance(value, str) else ""
+    return plain(value) if isinstance(value, str) else ""
 
 
 def _go(path: str) -> Response:

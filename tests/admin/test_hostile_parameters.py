@@ -36,8 +36,8 @@ TEXTS = ("\x00", "a\x00b", "\ud800", "9" * 5000, "x" * 100_000, "‮", "\r\nBcc:
 """For JSON bodies."""
 
 EMAIL = (
-    "to", "cc", "bcc", "replyTo", "sender", "subject", "text", "html", "kind", "workspace", "route", "priority", "policy",
-    "notBefore", "expiresAt",
+    "to", "cc", "bcc", "replyTo", "sender", "subject", "text", "html", "kind", "workspace", "route", "priority",
+    "policy", "notBefore", "expiresAt",
 )  # fmt: skip
 FILTER = (
     "q", "status", "kind", "workspace", "route", "tag", "recipient", "cause", "since", "until", "replyCode"

@@ -38,6 +38,8 @@ def build(outbox: AsyncOutbox, *, dev: bool = False) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
         separate_input_output_schemas=False,
+        # Starlette would redirect to whatever host the request names; `errors` leads on within this app.
+        redirect_slashes=False,
     )
     app.openapi = lambda: within(outbox.rules.limits, FastAPI.openapi(app))  # type: ignore[method-assign]
     app.state.operations = AsyncOperations(outbox)

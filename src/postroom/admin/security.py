@@ -24,6 +24,7 @@ from postroom.admin.bodies import BodyLimit, largest_body
 from postroom.admin.errors import ApiError
 from postroom.admin.headers import SecurityHeaders, content_policy
 from postroom.admin.limits import Limiter
+from postroom.admin.places import path_of, root_of
 from postroom.admin.visit import Visit, address_of, is_dev, keeper, known_visit, visit_of
 from postroom.outbox import AsyncOutbox
 
@@ -173,11 +174,11 @@ def _is_page(request: Request) -> bool:
 
 def _path(request: Request) -> str:
     """Within this app, wherever it is mounted."""
-    return request.url.path.removeprefix(_root(request))
+    return path_of(request)
 
 
 def _root(request: Request) -> str:
-    return str(request.scope.get("root_path", "")).rstrip("/")
+    return root_of(request)
 
 
 def _error(status: int, code: str, message: str, remedy: str) -> ApiError:

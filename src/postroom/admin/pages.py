@@ -16,7 +16,7 @@ from postroom.admin.contents import ContentView, letter_view
 from postroom.admin.contexts import EmailPage, OverviewPage, QueuePage, Tab
 from postroom.admin.notices import read_notice
 from postroom.admin.places import may_act, operations_of
-from postroom.admin.rendering import render
+from postroom.admin.rendering import is_refresh, render
 from postroom.admin.security import content_policy, needs
 from postroom.admin.workshop import workshop_of
 from postroom.compose import Letter
@@ -59,7 +59,8 @@ async def email(request: Request, person: Viewer, id: str) -> HTMLResponse:
     operations = operations_of(request)
     view = await operations.email(id, workspaces=person.workspaces)
     version = _version(request, newest=view.email.version)
-    letter, unreadable = await _letter(operations, person, id, version)
+    # What the email says does not change: a page that looks for news is not sent it again.
+    letter, unreadable = (None, "") if is_refresh(request) else await _letter(operations, person, id, version)
     return await workshop_of(request).do(_email_page, request, person, view, letter, version, unreadable)
 
 

@@ -11,6 +11,7 @@ from starlette.convertors import Convertor, register_url_convertor
 
 from postroom.accounts.values import Person, Role
 from postroom.admin.auditing import auditor
+from postroom.admin.corrections import with_text
 from postroom.admin.described import limited
 from postroom.admin.errors import ApiError
 from postroom.admin.parsing import JsonRoute
@@ -127,9 +128,11 @@ async def cancel_email(operations: Service, person: Operator, id: UUID) -> Whole
 
 
 @router.post("/admin/outbox/{id:email_id}/replay", tags=["outbox"], responses=_may_answer(404, 409))
-async def replay_email(operations: Service, person: Operator, id: UUID, corrections: ReplayRequest) -> WholeEmailShape:
+async def replay_email(
+    request: Request, operations: Service, person: Operator, id: UUID, corrections: ReplayRequest
+) -> WholeEmailShape:
     """Send a dead, doubtful or cancelled email again, corrected; key, Message-ID and history stay."""
-    given = corrections.model_dump(exclude_none=True)
+    given = await workshop_of(request).do(with_text, corrections.model_dump(exclude_none=True))
     await operations.act_on_one("replay", str(id), by=person.name, corrections=given, workspaces=person.workspaces)
     return await show_email(operations, person, id)
 

@@ -13,7 +13,7 @@ from postroom.accounts.values import Person, Role
 from postroom.admin.addresses import QueueAddress, plain
 from postroom.admin.contents import letter_view
 from postroom.admin.contexts import ConfirmPage, ReplayPage
-from postroom.admin.corrections import changed, written
+from postroom.admin.corrections import changed, with_text, written
 from postroom.admin.notices import with_notice
 from postroom.admin.places import operations_of, root_of
 from postroom.admin.rendering import render
@@ -66,7 +66,7 @@ async def replay(request: Request, person: Operator, id: str) -> Response:
     try:
         view = await operations.email(id, workspaces=person.workspaces)
         letter = await operations.letter(id, workspaces=person.workspaces)
-        corrections = changed(form, written(view.email, letter))
+        corrections = await workshop_of(request).do(with_text, changed(form, written(view.email, letter)))
         await operations.act_on_one("replay", id, by=person.name, corrections=corrections, workspaces=person.workspaces)
     except InvalidEmail as error:
         return await _replay_page(request, person, id, form=form, problem=str(error))

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import httpx
 import pytest
@@ -17,8 +14,7 @@ import pytest
 from postroom import Outbox
 from postroom.accounts.accounts import add_person
 from postroom.accounts.values import Role
-
-COMMAND = [sys.executable, "-m", "postroom.cli", "web", "--port", "0"]
+from tests.admin.desk import COMMAND, served
 
 
 @pytest.fixture
@@ -39,21 +35,6 @@ def refused(outbox: Outbox, *arguments: str) -> str:
     )
     assert ended.returncode == 2, ended.stderr
     return ended.stderr
-
-
-@contextmanager
-def served(outbox: Outbox, *arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """The address it serves at, and the process."""
-    environment = {**os.environ, "POSTROOM_DATABASE": outbox.database_url}
-    with subprocess.Popen([*COMMAND, *arguments], env=environment, stderr=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stderr is not None
-            line = process.stderr.readline()
-            found = re.search(r"http://[^/\s]+", line)
-            assert found, line + process.stderr.read()
-            yield found[0], process
-        finally:
-            process.kill()
 
 
 def test_it_does_not_start_when_nobody_could_sign_in(outbox: Outbox) -> None:

@@ -37,7 +37,7 @@ def test_all_is_well_with_a_sender_and_a_mail_server(
     assert answer.json["ok"] is True
     assert {check["level"] for check in answer.json["checks"]} == {"ok"}
     assert [check["name"] for check in answer.json["checks"]] == [
-        "settings", "sender", "database", "journal", "disk", "schema",
+        "settings", "sender", "database", "journal", "disk", "mode", "schema",
         "conservation", "workers", "due", "dead", "in_doubt", "journals", "smtp",
     ]  # fmt: skip
     assert server.messages == []
@@ -93,6 +93,20 @@ def test_a_mail_server_that_is_away_is_a_failure_and_its_password_stays_secret(
     assert answer.code == 1
     assert f"127.0.0.1:{port}" in answer.out
     assert "hunter22" not in answer.out + answer.err
+
+
+def test_an_outbox_that_everybody_can_open_is_worth_a_look_and_left_as_it_is(
+    postroom: CommandLine, outbox: Outbox
+) -> None:
+    file = Path(outbox.database_url.removeprefix("sqlite:///"))
+    file.chmod(0o644)
+    [found] = [check for check in postroom("doctor", "--json").json["checks"] if check["name"] == "mode"]
+
+    assert found["level"] == "warn"
+    assert found["remedy"].startswith(f"chmod o= {file}")
+    assert file.stat().st_mode & 0o777 == 0o644
+    file.chmod(0o640)
+    assert levels(postroom)["mode"] == "ok"
 
 
 def test_a_wrong_password_is_a_failure(postroom: CommandLine, outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +28,17 @@ from postroom.cli.target import Target
         ("postgresql://db/app?user=ada&password=s3cret", "postgresql://db/app?user=ada&password=***"),
         ("postgresql://ada:s3:cr@et@db/app", "postgresql://ada:***@db/app"),
         ("sqlite:////var/lib/app.db", "sqlite:////var/lib/app.db"),
+        ("postgresql://ada:s3/cret@db/app", "postgresql://ada:***@db/app"),
+        (
+            "postgresql://ada:/s3?c:r#e@t%@db:5432/app?sslmode=require",
+            "postgresql://ada:***@db:5432/app?sslmode=require",
+        ),
+        ("postgresql://ada:12345/x@db/app", "postgresql://ada:***@db/app"),
+        ("smtp://me@example.org:s3/cret@mx:587", "smtp://me@example.org:***@mx:587"),
+        ("amqp://:s3/cret@broker", "amqp://:***@broker"),
+        ("postgresql://db/app?password=s3/c:r#e@t%2F&user=ada", "postgresql://db/app?password=***&user=ada"),
+        ("smtp://mx:587?starttls=required", "smtp://mx:587?starttls=required"),
+        ("postgresql://ada@db:5432/app", "postgresql://ada@db:5432/app"),
     ],
 )
 def test_a_url_is_shown_without_its_password(url: str, shown: str) -> None:
@@ -69,3 +83,41 @@ def test_logs_are_json_lines_without_passwords(capsys: pytest.CaptureFixture[str
     [line] = capsys.readouterr().err.splitlines()
     event = json.loads(line)
     assert (event["event"], event["level"], event["url"]) == ("connecting", "info", "amqp://ada:***@broker")
+
+
+@pytest.mark.parametrize("password", ["s3cret/pass", "s3cret:@#?%pass"])
+def test_no_command_shows_a_piece_of_a_password_that_is_written_as_it_is(password: str, tmp_path: Path) -> None:
+    """libpq reads the piece before a raw / as a port, and quotes it."""
+    url = f"postgresql://ada:{password}@127.0.0.1:1/app"
+    for command in (["doctor"], ["list"]):
+        ended = subprocess.run(
+            [sys.executable, "-m", "postroom.cli", *command, "--database", url],
+            cwd=tmp_path,
+            env={name: value for name, value in os.environ.items() if not name.startswith("POSTROOM")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+        assert "s3cret" not in ended.stdout + ended.stderr
+        assert "pass" not in (ended.stdout + ended.stderr).replace("password", "")
+
+
+def test_a_bug_of_ours_is_shown_without_passwords(tmp_path: Path) -> None:
+    program = """
+import sys
+from postroom.cli import main
+from postroom.cli.app import app
+
+@app.command()
+def fall() -> None:
+    raise ValueError("postgresql://ada:hunter22/x@db/app")
+
+sys.argv = ["postroom", "fall"]
+main()
+"""
+    ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    assert "ValueError: postgresql://ada:***@db/app" in ended.stderr
+    assert ended.stderr.count("hunter22") == 0
+    assert ended.returncode == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from typing import Any
 
@@ -133,3 +134,26 @@ def test_every_error_has_one_shape(client: httpx.Client, method: str, path: str,
     assert answer.status_code == status
     assert answer.json()["error"]["code"] == code
     assert set(answer.json()["error"]) == {"code", "message", "remedy"}
+
+
+def test_many_who_wait_for_mail_keep_nobody_from_the_page(inbox: DevInbox, client: httpx.Client) -> None:
+    """Each held a thread, of which there are forty: from then on nothing was answered."""
+    place = ("127.0.0.1", inbox.port)
+    waiting = [socket.create_connection(place, timeout=60) for _ in range(150)]
+    try:
+        for each in waiting:
+            each.sendall(b"GET /api/inbox/messages?q=never&wait=30 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        pages = [client.get(path).status_code for path in ("/", "/api/inbox/state", "/api/inbox/messages")]
+        waiting[0].setblocking(False)
+        with pytest.raises(BlockingIOError):
+            waiting[0].recv(1)
+        waiting[0].setblocking(True)
+        waiting[0].settimeout(60)
+        inbox.shelf.stop_waiting()
+        ended = [each.recv(12) for each in waiting]
+    finally:
+        for each in waiting:
+            each.close()
+
+    assert pages == [200, 200, 200]
+    assert ended == [b"HTTP/1.1 200"] * 150

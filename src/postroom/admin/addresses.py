@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from urllib.parse import urlencode
 
+from postroom.admin.requests import within_reach
 from postroom.operate.values import Search, Workspaces
 from postroom.vocabulary import Status
+
+LONGEST = 2_000
+"""Characters of what is typed into a field."""
+
+_UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_CODE = re.compile("[2-5][0-9][0-9]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,10 +39,10 @@ class QueueAddress:
     @classmethod
     def read(cls, given: Mapping[str, object]) -> QueueAddress:
         """From a query or a form. What cannot be meant (a status that is none) is left out."""
-        known = {each.name: str(given.get(each.name) or "").strip() for each in fields(cls)}
+        known = {each.name: plain(given.get(each.name)) for each in fields(cls)}
         if known["status"] not in set(Status):
             known["status"] = ""
-        if not known["code"].isdecimal():
+        if not _CODE.fullmatch(known["code"]):
             known["code"] = ""
         for name in ("since", "until"):
             known[name] = known[name] if _moment(known[name]) else ""
@@ -92,7 +100,7 @@ class AuditAddress:
     @classmethod
     def read(cls, given: Mapping[str, str]) -> AuditAddress:
         """From a query. A place that is none is the first page."""
-        known = {each.name: given.get(each.name, "").strip() for each in fields(cls)}
+        known = {each.name: plain(given.get(each.name)) for each in fields(cls)}
         if not (known["before"].isascii() and known["before"].isdecimal() and len(known["before"]) < 19):
             known["before"] = ""
         return cls(**known)
@@ -116,10 +124,15 @@ class AuditAddress:
         return f"{root}/admin/audit" + (f"?{query}" if query else "")
 
 
+def plain(given: object) -> str:
+    """What somebody typed, without what no database takes and nobody means: NUL and its like, halves of characters."""
+    return _UNFIT.sub("", str(given or "")).strip()[:LONGEST]
+
+
 def _moment(text: str) -> datetime | None:
     """As a browser's date field writes it; without a zone it is UTC, as everywhere on these pages."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return within_reach(moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment).astimezone(UTC)

@@ -11,8 +11,10 @@ from starlette.convertors import Convertor, register_url_convertor
 
 from postroom.accounts.values import Person, Role
 from postroom.admin.auditing import auditor
+from postroom.admin.corrections import with_text
 from postroom.admin.described import limited
 from postroom.admin.errors import ApiError
+from postroom.admin.parsing import JsonRoute
 from postroom.admin.requests import (
     ActOnFound,
     ActOnThese,
@@ -36,6 +38,7 @@ from postroom.admin.shapes import (
     WholeEmailShape,
 )
 from postroom.admin.visit import keeper
+from postroom.admin.workshop import workshop_of
 from postroom.operate import AsyncOperations
 from postroom.outbox import AsyncOutbox
 
@@ -71,7 +74,7 @@ class EmailIdConvertor(Convertor[str]):
 
 register_url_convertor("email_id", EmailIdConvertor())
 
-router = APIRouter(prefix="/api", responses=_may_answer())
+router = APIRouter(prefix="/api", responses=_may_answer(), route_class=JsonRoute)
 
 Viewer = Annotated[Person, Depends(needs(Role.VIEWER))]
 Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
@@ -125,9 +128,11 @@ async def cancel_email(operations: Service, person: Operator, id: UUID) -> Whole
 
 
 @router.post("/admin/outbox/{id:email_id}/replay", tags=["outbox"], responses=_may_answer(404, 409))
-async def replay_email(operations: Service, person: Operator, id: UUID, corrections: ReplayRequest) -> WholeEmailShape:
+async def replay_email(
+    request: Request, operations: Service, person: Operator, id: UUID, corrections: ReplayRequest
+) -> WholeEmailShape:
     """Send a dead, doubtful or cancelled email again, corrected; key, Message-ID and history stay."""
-    given = corrections.model_dump(exclude_none=True)
+    given = await workshop_of(request).do(with_text, corrections.model_dump(exclude_none=True))
     await operations.act_on_one("replay", str(id), by=person.name, corrections=given, workspaces=person.workspaces)
     return await show_email(operations, person, id)
 
@@ -206,6 +211,7 @@ async def events(operations: Service, person: Viewer, wanted: Annotated[EventsRe
     responses={200: {"model": ReceiptShape, "description": "The key was there already; nothing was added."}},
 )
 async def enqueue(
+    request: Request,
     outbox: Annotated[AsyncOutbox, Depends(_outbox)],
     person: Operator,
     response: Response,
@@ -220,7 +226,8 @@ async def enqueue(
             message="the email's workspace is not one of yours",
             remedy="name one of your workspaces in `workspace`",
         )
-    receipt = await outbox.submit(email.submission(idempotency_key))
+    # Making text of megabytes of HTML takes seconds.
+    receipt = await outbox.submit(await workshop_of(request).do(email.submission, idempotency_key))
     if receipt.duplicate:
         response.status_code = 200
     return ReceiptShape.of(receipt)

@@ -14,6 +14,7 @@ from postroom import __version__
 from postroom.accounts.values import Role
 from postroom.admin import api, errors, health, security
 from postroom.admin.described import within
+from postroom.admin.workshop import Workshop
 from postroom.operate import AsyncOperations
 from postroom.outbox import AsyncOutbox
 
@@ -37,9 +38,12 @@ def build(outbox: AsyncOutbox, *, dev: bool = False) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
         separate_input_output_schemas=False,
+        # Starlette would redirect to whatever host the request names; `errors` leads on within this app.
+        redirect_slashes=False,
     )
     app.openapi = lambda: within(outbox.rules.limits, FastAPI.openapi(app))  # type: ignore[method-assign]
     app.state.operations = AsyncOperations(outbox)
+    app.state.workshop = Workshop()
     errors.install(app)
     security.install(app, outbox, outbox.settings, dev=dev)
     app.include_router(health.router)

@@ -10,7 +10,7 @@ from typing import Any
 
 from icalendar import Calendar
 
-from postroom.admin.viewer import remote_image_count, safe_document
+from postroom.admin.viewer import CannotShow, Inline, remote_image_count, safe_document
 from postroom.compose import Letter
 
 LONGEST_SOURCE = 200_000
@@ -44,6 +44,15 @@ class FileView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """The HTML of an email, for `<iframe sandbox srcdoc>`; or why it is not shown."""
+
+    document: str = ""
+    problem: str = ""
+    """`too deep to show`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContentView:
     """What there is to see of one version of an email."""
 
@@ -58,14 +67,14 @@ class ContentView:
     def text(self) -> str:
         return self.letter.text or ""
 
-    def document(self, *, remote_images: bool) -> str:
-        """The HTML, for `<iframe sandbox srcdoc>`."""
+    def preview(self, *, remote_images: bool) -> Preview:
+        """The HTML as it may be looked at. May take a second."""
         inline = {
             each.content_id: (each.content_type, each.content)
             for each in self.letter.attachments
             if each.content_id is not None
         }
-        return safe_document(self.letter.html or "", remote_images=remote_images, inline=inline)
+        return preview_of(self.letter.html or "", remote_images=remote_images, inline=inline)
 
     @property
     def source(self) -> str:
@@ -81,6 +90,14 @@ class ContentView:
     @property
     def invite(self) -> InviteView | None:
         return _invite(self.letter)
+
+
+def preview_of(html: str, *, remote_images: bool, inline: Inline) -> Preview:
+    """HTML as it may be looked at, or why not."""
+    try:
+        return Preview(document=safe_document(html, remote_images=remote_images, inline=inline))
+    except CannotShow as error:
+        return Preview(problem=str(error))
 
 
 def letter_view(letter: Letter) -> ContentView:

@@ -12,6 +12,7 @@ from postroom.admin.contents import ContentView
 from postroom.operate.broker import at_work
 from postroom.operate.values import Dashboard, EmailView, FoundPage
 from postroom.operate.wording import count_of
+from postroom.vocabulary import Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +87,11 @@ class EmailPage:
     """Whether they were asked for."""
     unreadable: str = ""
     """Why there is no letter, where it cannot be read."""
+
+    @property
+    def finished(self) -> bool:
+        """Nothing can happen to it any more, so there is no news to look for."""
+        return self.view.email.status == Status.SENT and not self.view.acts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 from postroom.compose import Letter
 from postroom.compose.address import Address
+from postroom.compose.plaintext import text_from_html
 from postroom.store.contract import StoredEmail
 
 ADDRESSES = ("to", "cc", "bcc")
@@ -38,6 +39,13 @@ def changed(given: Mapping[str, Any], original: Mapping[str, str]) -> dict[str, 
     typed = {name: _plain(given[name]) for name in original if name in given}
     differing = {name: value for name, value in typed.items() if value != _plain(original[name])}
     return {name: _split(value) if name in ADDRESSES else value for name, value in differing.items()}
+
+
+def with_text(corrections: Mapping[str, Any]) -> dict[str, Any]:
+    """With the text that goes with corrected HTML, where none is given: deriving it may take seconds."""
+    if corrections.get("html") is None or corrections.get("text") is not None:
+        return dict(corrections)
+    return {**corrections, "text": text_from_html(corrections["html"])}
 
 
 def _listed(addresses: tuple[Address, ...]) -> str:

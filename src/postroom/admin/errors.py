@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
+from urllib.parse import quote
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match
 
+from postroom.admin.places import path_of, root_of
 from postroom.admin.rendering import environment, render
 from postroom.errors import (
     ConfigurationError,
@@ -63,12 +65,35 @@ def install(app: FastAPI) -> None:
 
 async def _told(request: Request, error: Exception) -> Response:
     told = api_error(error)
+    if told.status == 404 and (meant := _meant(request)):
+        return RedirectResponse(meant, status_code=307)
     if told.status == 405:
         told.headers = {"Allow": ", ".join(_methods_at(request))}
-    path = request.url.path.removeprefix(request.scope.get("root_path", ""))
-    if path.startswith("/admin") and _has_error_page():
+    if path_of(request).startswith("/admin") and _has_error_page():
         return render(request, ERROR_PAGE, status=told.status, headers=told.headers, error=told)
     return JSONResponse(told.as_record(), status_code=told.status, headers=dict(told.headers))
+
+
+def _meant(request: Request) -> str | None:
+    """The page that somebody meant who gave the address of the app itself, or one with a slash too many.
+
+    Always a path within this app: what the request says about hosts is not repeated.
+    """
+    root, path = root_of(request), path_of(request)
+    if request.method not in ("GET", "HEAD"):
+        return None
+    if path in ("", "/"):
+        return f"{root}/admin"
+    bare = path.rstrip("/")
+    if bare == path or not bare.startswith("/admin") or not _is_there(request, root, bare):
+        return None
+    query = f"?{request.url.query}" if request.url.query else ""
+    return f"{root}{quote(bare)}{query}"
+
+
+def _is_there(request: Request, root: str, path: str) -> bool:
+    scope = {**request.scope, "path": root + path, "method": "GET"}
+    return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
 
 
 @cache
@@ -147,6 +172,9 @@ def _of_http(error: HTTPException) -> ApiError:
     known = {
         404: ("not_found", "there is nothing at this address", "look at the list of routes in the documentation"),
         405: ("method_not_allowed", "this address does not take that method", "use one that `Allow` names"),
+        408: ("too_slow", "the request took too long to arrive", "send it again, on a quicker connection"),
+        413: ("too_large", "the request is longer, or holds more values, than is read here", "send less at once"),
+        503: ("busy", "too much is being asked for at this moment", "try again in a moment"),
     }
     phrase = HTTPStatus(error.status_code).phrase
     usual = (phrase.lower().replace(" ", "_"), phrase.lower(), "change the request and send it again")

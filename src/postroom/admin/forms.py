@@ -10,17 +10,19 @@ from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import FormData
 
 from postroom.accounts.values import Person, Role
-from postroom.admin.addresses import QueueAddress
+from postroom.admin.addresses import QueueAddress, plain
 from postroom.admin.contents import letter_view
 from postroom.admin.contexts import ConfirmPage, ReplayPage
-from postroom.admin.corrections import changed, written
+from postroom.admin.corrections import changed, with_text, written
 from postroom.admin.notices import with_notice
 from postroom.admin.places import operations_of, root_of
 from postroom.admin.rendering import render
 from postroom.admin.security import content_policy, needs, safe_next
+from postroom.admin.workshop import workshop_of
+from postroom.compose import Letter
 from postroom.errors import EmailNotFound, InvalidEmail, NotApplicable
 from postroom.operate import RouteNotFound, RouteShared
-from postroom.operate.values import ActResult, Search
+from postroom.operate.values import ActResult, EmailView, Search
 
 router = APIRouter(include_in_schema=False)
 
@@ -64,7 +66,7 @@ async def replay(request: Request, person: Operator, id: str) -> Response:
     try:
         view = await operations.email(id, workspaces=person.workspaces)
         letter = await operations.letter(id, workspaces=person.workspaces)
-        corrections = changed(form, written(view.email, letter))
+        corrections = await workshop_of(request).do(with_text, changed(form, written(view.email, letter)))
         await operations.act_on_one("replay", id, by=person.name, corrections=corrections, workspaces=person.workspaces)
     except InvalidEmail as error:
         return await _replay_page(request, person, id, form=form, problem=str(error))
@@ -138,6 +140,13 @@ async def _replay_page(
     letter = await operations.letter(id, workspaces=person.workspaces)
     if "replay" not in view.acts:
         return _go(with_notice(_email_path(request, id), "changed"))
+    return await workshop_of(request).do(_beside_the_original, request, person, view, letter, form, problem)
+
+
+def _beside_the_original(
+    request: Request, person: Person, view: EmailView, letter: Letter | None, form: FormData | None, problem: str
+) -> Response:
+    """Not on the event loop: there are emails that take a while to be looked at."""
     page = ReplayPage(
         view=view,
         letter=letter_view(letter) if letter is not None else None,
@@ -166,7 +175,7 @@ def _email_path(request: Request, id: str) -> str:
 
 def _text(form: FormData, name: str) -> str:
     value = form.get(name)
-    return value.strip() if isinstance(value, str) else ""
+    return plain(value) if isinstance(value, str) else ""
 
 
 def _go(path: str) -> Response:

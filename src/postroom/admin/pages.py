@@ -16,12 +16,13 @@ from postroom.admin.contents import ContentView, letter_view
 from postroom.admin.contexts import EmailPage, OverviewPage, QueuePage, Tab
 from postroom.admin.notices import read_notice
 from postroom.admin.places import may_act, operations_of
-from postroom.admin.rendering import render
+from postroom.admin.rendering import is_refresh, render
 from postroom.admin.security import content_policy, needs
+from postroom.admin.workshop import workshop_of
 from postroom.compose import Letter
 from postroom.errors import EmailNotFound, UnreadableEmail
 from postroom.operate.service import AsyncOperations
-from postroom.operate.values import Dashboard
+from postroom.operate.values import Dashboard, EmailView
 from postroom.vocabulary import Status
 
 router = APIRouter(include_in_schema=False)
@@ -58,7 +59,15 @@ async def email(request: Request, person: Viewer, id: str) -> HTMLResponse:
     operations = operations_of(request)
     view = await operations.email(id, workspaces=person.workspaces)
     version = _version(request, newest=view.email.version)
-    letter, unreadable = await _letter(operations, person, id, version)
+    # What the email says does not change: a page that looks for news is not sent it again.
+    letter, unreadable = (None, "") if is_refresh(request) else await _letter(operations, person, id, version)
+    return await workshop_of(request).do(_email_page, request, person, view, letter, version, unreadable)
+
+
+def _email_page(
+    request: Request, person: Person, view: EmailView, letter: Letter | None, version: int, unreadable: str
+) -> HTMLResponse:
+    """Beside the event loop: there are emails that take a while to be looked at."""
     seen = letter_view(letter) if letter is not None else None
     shown = _shown(request, seen)
     images = request.query_params.get("images") == "1"

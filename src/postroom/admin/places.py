@@ -23,3 +23,8 @@ def may_act(person: Person) -> bool:
 def root_of(request: Request) -> str:
     """Where this app is mounted."""
     return str(request.scope.get("root_path", "")).rstrip("/")
+
+
+def path_of(request: Request) -> str:
+    """What is asked for within this app. Not from `request.url`, into which the sender's `Host` is written."""
+    return str(request.scope["path"]).removeprefix(root_of(request))

@@ -16,6 +16,8 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from postroom.admin.conversations import conversation, reply_in_words
+from postroom.admin.economy import tag_of
+from postroom.admin.visit import known_visit
 from postroom.admin.wording import (
     clock,
     counted,
@@ -66,18 +68,31 @@ def render(
     request: Request, template: str, *, status: int = 200, headers: Mapping[str, str] | None = None, **context: Any
 ) -> HTMLResponse:
     """A whole page. `person` is who is signed in, or None before that; `csrf` goes into every form."""
-    common = {
+    common: dict[str, Any] = {
         "root": request.scope.get("root_path", ""),
         "path": request.url.path,
         "now": datetime.now(UTC),
         "person": _visitor(request),
         "csrf": _csrf(request),
+        "refreshing": is_refresh(request),
         "dev": bool(getattr(request.app.state, "dev", False)),
         "notice": None,
         "section": None,
     }
     page = environment().get_template(template).render(common | context)
-    return HTMLResponse(page, status_code=status, headers={"Cache-Control": "no-store", **(headers or {})})
+    told = {"Cache-Control": "no-store", "ETag": _tag(request, page, common["csrf"]), **(headers or {})}
+    return HTMLResponse(page, status_code=status, headers=told)
+
+
+def is_refresh(request: Request) -> bool:
+    """Whether the page asks for itself again, to see what has changed."""
+    return request.headers.get("x-postroom-refresh") == "1"
+
+
+def _tag(request: Request, page: str, shown: str) -> str:
+    """What names a page: all of it but the form's token, which is shown in other words each time."""
+    visit = known_visit(request)
+    return tag_of(page.replace(shown, "") if shown else page, visit.csrf if visit else "")
 
 
 def _visitor(request: Request) -> Any:

@@ -52,7 +52,7 @@ Line = Annotated[str, StringConstraints(min_length=1, max_length=_LONGEST, patte
 """One line of text without control characters, which no database would take."""
 
 
-def _within_reach(at: datetime) -> datetime:
+def within_reach(at: datetime) -> datetime:
     """An instant that every database can compare; before the first and after the last nothing happens."""
     if at.replace(tzinfo=UTC) >= _LAST:
         return _LAST
@@ -66,7 +66,7 @@ def _as_described(value: Any) -> Any:
     return value
 
 
-Instant = Annotated[AwareDatetime, BeforeValidator(_as_described), AfterValidator(_within_reach)]
+Instant = Annotated[AwareDatetime, BeforeValidator(_as_described), AfterValidator(within_reach)]
 
 
 class Request(BaseModel):

@@ -21,9 +21,12 @@ from postroom.accounts.chance import same
 from postroom.accounts.door import DoorKeeper
 from postroom.accounts.values import Person, Role
 from postroom.admin.bodies import BodyLimit, largest_body
+from postroom.admin.economy import Economy
 from postroom.admin.errors import ApiError
+from postroom.admin.forgery import covered, uncovered
 from postroom.admin.headers import SecurityHeaders, content_policy
 from postroom.admin.limits import Limiter
+from postroom.admin.places import path_of, root_of
 from postroom.admin.visit import Visit, address_of, is_dev, keeper, known_visit, visit_of
 from postroom.outbox import AsyncOutbox
 
@@ -56,7 +59,7 @@ def install(app: FastAPI, outbox: AsyncOutbox, settings: Any = None, *, dev: boo
     app.add_middleware(BodyLimit, most=largest_body(outbox.rules.limits))
     inner = app.build_middleware_stack
     # Around everything, so that the answer to a bug carries the headers, too.
-    app.build_middleware_stack = lambda: SecurityHeaders(inner())  # type: ignore[method-assign]
+    app.build_middleware_stack = lambda: SecurityHeaders(Economy(inner()))  # type: ignore[method-assign]
 
 
 def needs(role: Role) -> Callable[[Request], Awaitable[Person]]:
@@ -84,7 +87,7 @@ def needs(role: Role) -> Callable[[Request], Awaitable[Person]]:
 def csrf_token(request: Request) -> str:
     """What a form of this request's page carries as `csrf`, or a script as `X-CSRF-Token`."""
     visit = known_visit(request)
-    return visit.csrf if visit is not None else ""
+    return covered(visit.csrf) if visit is not None else ""
 
 
 async def check_forgery(request: Request) -> None:
@@ -93,7 +96,7 @@ async def check_forgery(request: Request) -> None:
     if visit.by_token is not None:
         return
     shown = request.headers.get("x-csrf-token") or await _form_token(request)
-    if not same_origin(request) or not visit.csrf or not same(visit.csrf, shown):
+    if not same_origin(request) or not visit.csrf or not same(visit.csrf, uncovered(shown)):
         raise _error(
             403, "forged", "this did not come from a page of ours, or the page is too old", "load the page again"
         )
@@ -173,11 +176,11 @@ def _is_page(request: Request) -> bool:
 
 def _path(request: Request) -> str:
     """Within this app, wherever it is mounted."""
-    return request.url.path.removeprefix(_root(request))
+    return path_of(request)
 
 
 def _root(request: Request) -> str:
-    return str(request.scope.get("root_path", "")).rstrip("/")
+    return root_of(request)
 
 
 def _error(status: int, code: str, message: str, remedy: str) -> ApiError:

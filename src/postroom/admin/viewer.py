@@ -7,6 +7,10 @@ alone:
 2. nh3 has removed every element and attribute that could run, submit, frame, redirect or reach out;
 3. the document's own Content-Security-Policy is `default-src 'none'`: whatever slipped through loads nothing.
 
+Nor may looking cost much: the HTML is written anew first, within bounds (see `taming`), because parsing what somebody
+has nested or left open on purpose takes minutes. It still takes a second at worst, so it is done in a thread; nh3 lets
+go of the interpreter while it works.
+
 Pictures that came inside the email are shown; those on other hosts are not asked for until a person wants them, because
 the request itself tells the sender that, when and where the email was read.
 
@@ -26,7 +30,10 @@ from urllib.parse import unquote
 
 import nh3
 
+from postroom.admin.taming import LONGEST, CannotShow, tamed
 from postroom.compose.markup import Tag, pieces
+
+__all__ = ["CannotShow", "Inline", "remote_image_count", "safe_document"]
 
 Inline = Mapping[str, tuple[str, bytes]]
 """Pictures of the email itself: Content-ID (with or without `<>`) to media type and octets."""
@@ -60,7 +67,7 @@ CANVAS = (
 """A white sheet, in dark mode too: emails are drawn for one."""
 
 
-_STYLED = re.compile(r"url\(\s*['\"]?\s*(?:https?:|//)", re.IGNORECASE)
+_STYLED = re.compile(r"url\(\s*+['\"]?+\s*+(?:https?:|//)", re.IGNORECASE)
 """A picture that a style asks for."""
 _PICTURED = frozenset(("img", "table", "td", "th"))
 _STYLE = re.compile(r"<style(?=[\s/>])", re.IGNORECASE)
@@ -71,11 +78,11 @@ def safe_document(html: str, *, remote_images: bool = False, inline: Inline = NO
     """A whole HTML document for `srcdoc` that runs nothing, and asks other hosts for nothing.
 
     With `remote_images`, pictures at `https:` addresses are loaded, and still nothing else.
-    The result is not escaped for an attribute: the template does that, as with every text.
+    The result is not escaped for an attribute: the template does that, as with every text. Raises `CannotShow` where
+    looking at it would take too much.
     """
-    reading = _read(html)
     body = nh3.clean(
-        html,
+        tamed(html, tags=TAGS, attributes=ATTRIBUTES),
         tags=set(TAGS),
         attributes=ATTRIBUTES,
         attribute_filter=_filter(inline, remote_images=remote_images),
@@ -88,13 +95,13 @@ def safe_document(html: str, *, remote_images: bool = False, inline: Inline = NO
         f'<meta http-equiv="Content-Security-Policy" content="{escape(_policy(remote_images))}">'
         '<meta charset="utf-8"><meta name="referrer" content="no-referrer">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<style>{CANVAS}</style><style>{reading.safe_styles()}</style></head><body>{body}</body></html>"
+        f"<style>{CANVAS}</style><style>{_read(html).safe_styles()}</style></head><body>{body}</body></html>"
     )
 
 
 def remote_image_count(html: str) -> int:
-    """How many pictures the email would fetch from elsewhere, were it allowed to."""
-    return _read(html).remote_images
+    """How many pictures the email would fetch from elsewhere, were it allowed to; none if it is too large to show."""
+    return _read(html).remote_images if len(html) <= LONGEST else 0
 
 
 def _policy(remote_images: bool) -> str:

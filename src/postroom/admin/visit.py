@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection, Request
@@ -13,6 +14,7 @@ from starlette.responses import Response
 from postroom.accounts.chance import keyed, new_token
 from postroom.accounts.door import DoorKeeper
 from postroom.accounts.values import Person, Role, Session, Stage
+from postroom.errors import PostroomError
 
 LOCAL_NAMES = {"localhost", "127.0.0.1", "::1"}
 _KNOWN = "postroom.visit"
@@ -72,8 +74,10 @@ def take_cookie(request: HTTPConnection, response: Response, name: str) -> None:
 async def visit_of(request: Request) -> Visit:
     """Who it is. Asked of the database once for each request."""
     if _KNOWN not in request.scope:
-        request.scope[_KNOWN] = await _find_out(request)
-    visit = cast("Visit", request.scope[_KNOWN])
+        request.scope[_KNOWN] = await _found(request)
+    visit = cast("Visit | PostroomError", request.scope[_KNOWN])
+    if isinstance(visit, PostroomError):
+        raise visit
     # For pages to show who is here; what decides looks in the scope. Set anew each time, for the state may be shared.
     request.state.visit = visit
     return visit
@@ -81,7 +85,22 @@ async def visit_of(request: Request) -> Visit:
 
 def known_visit(request: Request) -> Visit | None:
     """What was found out already."""
-    return cast("Visit | None", request.scope.get(_KNOWN))
+    visit = request.scope.get(_KNOWN)
+    return visit if isinstance(visit, Visit) else None
+
+
+def somebody_sends(scope: Mapping[str, Any]) -> bool:
+    """Whether a request is known to be from somebody who is let in."""
+    visit = scope.get(_KNOWN)
+    return isinstance(visit, Visit) and visit.person is not None
+
+
+async def _found(request: Request) -> Visit | PostroomError:
+    """A database that does not answer is remembered too: one request is not somebody's at first and nobody's then."""
+    try:
+        return await _find_out(request)
+    except PostroomError as error:
+        return error
 
 
 async def _find_out(request: Request) -> Visit:

@@ -7,8 +7,11 @@ __all__ = ["main"]
 
 def main() -> None:
     """The console script."""
+    from typer.main import get_command
+
     from postroom.cli.app import app
     from postroom.cli.logs import mask_tracebacks
 
     mask_tracebacks()
-    app(prog_name="postroom")
+    # Not `app(…)`, which would put Typer's own way of showing errors in the place of ours, passwords and all.
+    get_command(app)(prog_name="postroom")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -41,6 +42,7 @@ def check_database(database: Database, *, lease: timedelta) -> Iterator[Finding]
     if isinstance(database, SqliteDatabase):
         yield _check_journal(database)
         yield _check_file_system(database.path)
+        yield _check_mode(database.path)
     else:
         yield _check_version(database)
         yield _check_durability(database)
@@ -102,6 +104,21 @@ def _check_file_system(path: Path) -> Finding:
             remedy="move the file to a local disk, or use PostgreSQL",
         )
     return Finding(name="disk", level=Level.OK, detail=f"{path} is on {kind or 'a local disk'}")
+
+
+def _check_mode(path: Path) -> Finding:
+    """Whether people with an account on this machine can read everybody's mail. A group was let in by somebody."""
+    beside = [path, *(path.with_name(path.name + ending) for ending in ("-wal", "-shm"))]
+    open_to_all = [file for file in beside if file.exists() and os.name == "posix" and file.stat().st_mode & 0o007]
+    if not open_to_all:
+        return Finding(name="mode", level=Level.OK, detail=f"{path} is closed to other people of this machine")
+    names = " ".join(str(file) for file in open_to_all)
+    return Finding(
+        name="mode",
+        level=Level.WARN,
+        detail=f"everybody with an account on this machine can open {open_to_all[0]}, and read the emails in it",
+        remedy=f"chmod o= {names}",
+    )
 
 
 def _check_version(database: PostgresDatabase) -> Finding:

@@ -10,7 +10,11 @@ from urllib.parse import unquote
 
 MASK = "***"
 
-_IN_AUTHORITY = re.compile(r"(?P<before>\b[a-z][a-z0-9+.\-]*://[^:/?#@\s]*:)(?P<secret>[^/?#\s]*)(?=@)", re.IGNORECASE)
+_IN_AUTHORITY = re.compile(r"(?P<before>\b[a-z][a-z0-9+.\-]*://[^:/?#\s]*:)(?P<secret>\S*)(?=@)", re.IGNORECASE)
+"""Up to the last @, whatever is before it: people write passwords as they are, with /, @ and all. Rather a host is
+hidden with them, where an address follows further on, than a piece of a password shown.
+"""
+_DELIMITERS = re.compile(r"[/?#@:]")
 _IN_QUERY = re.compile(
     r"(?P<before>(?:^|[?&\s'\"(,{])(?:password|sslpassword|passwd|token|secret)=)(?P<secret>'[^']*'|[^&\s'\"]+)",
     re.IGNORECASE | re.MULTILINE,
@@ -77,5 +81,6 @@ def _secrets_in(url: str) -> set[str]:
     for pattern in (_IN_AUTHORITY, _IN_QUERY):
         for match in pattern.finditer(url):
             secret = match["secret"].strip("'")
-            found |= {secret, unquote(secret)}
+            # A parser that stumbles over a raw / in a password quotes the piece that it took for something else.
+            found |= {secret, unquote(secret), *_DELIMITERS.split(secret)}
     return found

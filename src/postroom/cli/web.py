@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 PORT = 8090
+PLACES = 500
 
 
 def web(
@@ -35,6 +35,7 @@ def web(
     dev: Annotated[
         bool, typer.Option("--dev", help="For development: whoever sits at this machine needs no sign-in.")
     ] = False,
+    connections: Annotated[int, typer.Option(help="How many connections are held at once.", min=1)] = PLACES,
 ) -> None:
     """Serve the admin app: the dashboard, the email queue and the JSON API."""
     if dev and not _is_loopback(host):
@@ -46,29 +47,23 @@ def web(
             outbox.database.run(check_somebody_is_there(), writes=False)
     listening = _listen(host, port)
     with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(target.settings(), listening, dev=dev))
+        asyncio.run(_serve(target.settings(), listening, dev=dev, connections=connections))
 
 
-async def _serve(settings: Settings, listening: socket.socket, *, dev: bool) -> None:
+async def _serve(settings: Settings, listening: socket.socket, *, dev: bool, connections: int) -> None:
     from postroom.web import admin
 
     async with AsyncOutbox(settings.database.get_secret_value(), tables=settings.tables) as outbox:
         app = admin(outbox, dev=dev)
         _tell_address(listening, dev=dev)
-        await _run(app, listening)
+        await _run(app, listening, connections=connections)
 
 
-async def _run(app: FastAPI, listening: socket.socket) -> None:
+async def _run(app: FastAPI, listening: socket.socket, *, connections: int) -> None:
     """Serve until asked to stop; what is being answered is finished first."""
-    import uvicorn
+    from postroom.admin.serving import Config, Server
 
-    class Server(uvicorn.Server):
-        @contextmanager
-        def capture_signals(self) -> Iterator[None]:
-            """Signals are ours: uvicorn would raise them again when it has stopped, and end us with an error."""
-            yield
-
-    server = Server(uvicorn.Config(app, lifespan="off", log_level="warning", access_log=False, server_header=False))
+    server = Server(Config(app, places=connections))
 
     def stop() -> None:
         server.should_exit = True
@@ -81,8 +76,8 @@ async def _run(app: FastAPI, listening: socket.socket) -> None:
 
 def _listen(host: str, port: int) -> socket.socket:
     """A socket of our own, so that a port that is taken is told before anything else happens."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family)
     except OSError as error:
         raise ConfigurationError(

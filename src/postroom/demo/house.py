@@ -31,6 +31,10 @@ def let_in(outbox: Outbox) -> None:
         outbox.database.run(add_person(KEEPER, role=Role.ADMIN, password=hash_password(PASSWORD)))
 
 
+PLACES = 100
+"""Connections to the desk at once."""
+
+
 class DeskThread:
     """The admin app on a free port of this machine."""
 
@@ -55,11 +59,10 @@ class DeskThread:
         self._socket.close()
 
     async def _serve(self) -> None:
-        import uvicorn
+        from postroom.admin.serving import Config, Server
 
         async with AsyncOutbox.from_settings(self._settings) as outbox:
-            config = uvicorn.Config(admin(outbox), lifespan="off", log_level="warning", access_log=False)
-            self._server = uvicorn.Server(config)
+            self._server = Server(Config(admin(outbox), places=PLACES))
             self._ready.set()
             await self._server.serve(sockets=[self._socket])
 

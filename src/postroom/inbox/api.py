@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
+from starlette.concurrency import run_in_threadpool
 
 from postroom.inbox.chaos import COUNTED, Trouble
 from postroom.inbox.problems import NoSuchMessage
 from postroom.inbox.server import DevInbox
 from postroom.inbox.shapes import ChaosState, Deleted, MessageLine, MessageList, State, Switch, WholeMessage
-from postroom.inbox.shelf import Wanted
+from postroom.inbox.shelf import Shelf, Wanted
 
 router = APIRouter(prefix="/api/inbox")
 
@@ -29,7 +32,7 @@ Place = Annotated[int | None, Query(ge=0, le=LARGEST_ID)]
 
 
 @router.get("/messages")
-def list_messages(
+async def list_messages(
     inbox: Inbox,
     q: Annotated[str, Query(max_length=500)] = "",
     to: Annotated[str, Query(max_length=500)] = "",
@@ -41,13 +44,27 @@ def list_messages(
     """The newest first. With `wait`, the answer comes when there is at least one, or after so many seconds."""
     wanted = Wanted(words=q, recipient=to, before=before, after=after, limit=limit)
     if wait:
-        inbox.shelf.wait_until(lambda: bool(inbox.shelf.list(wanted)), wait)
+        await _wait_for(inbox.shelf, wanted, wait)
+    return await run_in_threadpool(_listed, inbox, wanted)
+
+
+def _listed(inbox: DevInbox, wanted: Wanted) -> MessageList:
     found = inbox.shelf.list(wanted)
     return MessageList(
         messages=[MessageLine.of(message) for message in found],
         total=inbox.shelf.count(wanted),
-        next=found[-1].id if len(found) == limit else None,
+        next=found[-1].id if len(found) == wanted.limit else None,
     )
+
+
+async def _wait_for(shelf: Shelf, wanted: Wanted, seconds: float) -> None:
+    """Until there is one, or time is over. Who waits holds no thread: those are for who is being answered."""
+    loop, changed = asyncio.get_running_loop(), asyncio.Event()
+    with suppress(TimeoutError), shelf.heard_by(lambda: loop.call_soon_threadsafe(changed.set)):
+        async with asyncio.timeout(seconds):
+            while not shelf.closed and not await run_in_threadpool(shelf.list, wanted):
+                await changed.wait()
+                changed.clear()
 
 
 @router.get("/messages/{id}")

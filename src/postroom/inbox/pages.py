@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from threading import BoundedSemaphore
 from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
+from postroom.admin.contents import Preview, preview_of
 from postroom.admin.headers import content_policy
-from postroom.admin.viewer import remote_image_count, safe_document
+from postroom.admin.viewer import remote_image_count
 from postroom.inbox.api import LARGEST_ID, Inbox, Place
 from postroom.inbox.chaos import COUNTED, Trouble
 from postroom.inbox.problems import NoSuchMessage
@@ -23,6 +25,8 @@ router = APIRouter(include_in_schema=False)
 
 SHOWN_SOURCE = 500_000
 """Characters of the source that a page shows; the rest is in the download."""
+_LOOKING = BoundedSemaphore(2)
+"""How many previews are made at once: each may take a second."""
 _FILE = {"Content-Security-Policy": "sandbox; default-src 'none'", "X-Content-Type-Options": "nosniff"}
 
 
@@ -51,20 +55,21 @@ def show_message(request: Request, inbox: Inbox, id: int, view: str = "", images
     message, letter = _opened(inbox, id)
     views = _views(letter)
     view = view if view in views else views[0]
-    document = None
+    preview = None
     if view == "html" and letter.html is not None:
-        document = safe_document(letter.html, remote_images=images, inline=letter.pictures)
+        with _LOOKING:
+            preview = preview_of(letter.html, remote_images=images, inline=letter.pictures)
     return render(
         request,
         "message.html",
-        headers=_policy(document, images=images),
+        headers=_policy(preview, images=images),
         message=message,
         letter=letter,
         views=views,
         view=view,
         images=images,
-        remote_images=remote_image_count(letter.html) if document is not None and letter.html else 0,
-        document=document,
+        remote_images=remote_image_count(letter.html) if preview is not None and letter.html else 0,
+        preview=preview,
         source=_source(inbox, id)[:SHOWN_SOURCE].decode("utf-8", "replace") if view == "source" else "",
     )
 
@@ -140,9 +145,9 @@ def _views(letter: ReadMessage) -> list[str]:
     return [*(view for view, has in there.items() if has), "headers", "source"]
 
 
-def _policy(document: str | None, *, images: bool) -> dict[str, str]:
+def _policy(preview: Preview | None, *, images: bool) -> dict[str, str]:
     """The document in the frame obeys the page's policy too: there, its own styles and pictures are let in."""
-    if document is None:
+    if preview is None:
         return {}
     return {"Content-Security-Policy": content_policy(inline_styles=True, remote_images=images)}
 

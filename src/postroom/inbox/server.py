@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 _EVERY = 1_000_000
 
+PLACES = 500
+"""Connections to the page at once, those that wait for mail among them."""
+
 
 class DevInbox:
     """A mail server and a page to read what it was sent; a context manager.
@@ -183,25 +186,14 @@ class DevInbox:
 
     def _web_server(self) -> uvicorn.Server:
         try:
-            import uvicorn
+            import uvicorn  # noqa: F401  (asked for by name, for the others may be loaded already)
 
+            from postroom.admin.serving import Config, Server
             from postroom.inbox.site import build
         except ImportError as error:
             raise ConfigurationError(f"the inbox needs {error.name}; pip install 'postroom[web]' brings it") from error
 
-        return uvicorn.Server(
-            uvicorn.Config(
-                build(self),
-                log_config=None,
-                log_level="warning",
-                access_log=False,
-                server_header=False,
-                lifespan="off",
-                ws="none",
-                limit_concurrency=200,
-                timeout_graceful_shutdown=2,
-            )
-        )
+        return Server(Config(build(self), places=PLACES, log_config=None, timeout_graceful_shutdown=2))
 
     async def _close(self) -> None:
         await self._listener.close()

@@ -10,7 +10,8 @@ import json
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -87,6 +88,7 @@ class Shelf:
         self.room = room or Room()
         self._queries = Queries("postroom.inbox", "postroom_")
         self._changed = threading.Condition()
+        self._listeners: list[Callable[[], object]] = []
         self._closed = False
         self._connection = _open(file)
         self.changes = 0
@@ -147,6 +149,22 @@ class Shelf:
             self._changed.wait_for(lambda: self._closed or condition(), timeout)
             return not self._closed and condition()
 
+    @contextmanager
+    def heard_by(self, listener: Callable[[], object]) -> Iterator[None]:
+        """Call this after every change, and when nobody is to wait any more: from whichever thread made it."""
+        with self._changed:
+            self._listeners.append(listener)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._listeners.remove(listener)
+
+    @property
+    def closed(self) -> bool:
+        """Nothing more comes."""
+        return self._closed
+
     # Clearing
 
     def delete(self, id: int) -> bool:
@@ -161,7 +179,7 @@ class Shelf:
         """Nobody waits any more, from now on."""
         with self._changed:
             self._closed = True
-            self._changed.notify_all()
+            self._wake()
 
     def close(self) -> None:
         """The file is whole, and nothing more can be asked."""
@@ -178,7 +196,12 @@ class Shelf:
 
     def _tell(self) -> None:
         self.changes += 1
+        self._wake()
+
+    def _wake(self) -> None:
         self._changed.notify_all()
+        for listener in self._listeners:
+            listener()
 
     def _run(self, query: str, **parameters: Any) -> sqlite3.Cursor:
         (statement,) = self._queries.spell(query, ParameterStyle.NAMED)

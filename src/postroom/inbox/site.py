@@ -39,7 +39,13 @@ def show_static(name: str) -> Response:
 
 def build(inbox: DevInbox) -> ASGIApp:
     """Pages and API for this inbox, behind their guard."""
-    app = FastAPI(title="Postroom dev inbox", docs_url=None, redoc_url=None, openapi_url="/api/inbox/openapi.json")
+    app = FastAPI(
+        title="Postroom dev inbox",
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/inbox/openapi.json",
+        redirect_slashes=False,
+    )
     app.state.inbox = inbox
     for router in (api.router, pages.router, static):
         app.include_router(router)

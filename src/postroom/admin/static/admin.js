@@ -19,15 +19,22 @@ if (here.searchParams.has("notice")) {
 
 const live = document.getElementById("live");
 let looking = false;
+let seen = ""; // names what was answered last: what has not changed is not sent again
 
 async function look() {
   if (looking || document.hidden || document.querySelector("dialog[open]")) return;
   looking = true;
   try {
-    const answer = await fetch(location.href, { headers: { "X-Postroom-Refresh": "1" }, redirect: "error" });
+    const headers = { "X-Postroom-Refresh": "1", ...(seen && { "If-None-Match": seen }) };
+    const answer = await fetch(location.href, { headers, redirect: "error", cache: "no-store" });
+    if (answer.status === 304) return say("Live");
     if (!answer.ok) throw new Error(String(answer.status));
+    seen = answer.headers.get("ETag") ?? "";
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-    document.querySelectorAll("[data-live]").forEach((old) => swap(old, fresh.getElementById(old.id)));
+    const regions = [...document.querySelectorAll("[data-live]")];
+    // What could not be put in place just now is asked for again.
+    if (!regions.map((old) => swap(old, fresh.getElementById(old.id))).every(Boolean)) seen = "";
+    else if (!fresh.querySelector("[data-live]")) return finish();
     say("Live");
   } catch {
     say("Not live: the server does not answer");
@@ -42,18 +49,29 @@ function say(words) {
   live.dataset.state = words === "Live" ? "here" : "away";
 }
 
+// Nothing can happen any more to what this page is about.
+function finish() {
+  clearInterval(every);
+  document.removeEventListener("visibilitychange", look);
+  if (live) live.hidden = true;
+}
+
+// The form's token is written in other words on every page.
+const told = (element) => element.innerHTML.replace(/name="csrf" value="[0-9a-f]*"/g, "");
+
+// Whether the region is now as it should be.
 function swap(old, fresh) {
-  if (!fresh || old.dataset.shown === fresh.innerHTML) return;
-  if (!old.dataset.shown && old.innerHTML === fresh.innerHTML) return;
+  if (!fresh || old.dataset.shown === told(fresh)) return true;
+  if (!old.dataset.shown && told(old) === told(fresh)) return true;
   const active = document.activeElement;
-  if (old.contains(active) && typing(active)) return; // somebody writes here
+  if (old.contains(active) && typing(active)) return false; // somebody writes here
   const picked = getSelection();
-  if (!picked.isCollapsed && old.contains(picked.anchorNode)) return; // … copies from here
-  if (old.querySelector(":active")) return; // … presses something here
+  if (!picked.isCollapsed && old.contains(picked.anchorNode)) return false; // … copies from here
+  if (old.querySelector(":active")) return false; // … presses something here
   const chosen = new Set([...old.querySelectorAll("input[name=ids]:checked")].map((box) => box.value));
   const open = new Set([...old.querySelectorAll("details[open][id]")].map((each) => each.id));
   const focus = old.contains(active) ? active.id : "";
-  const source = fresh.innerHTML;
+  const source = told(fresh);
   old.replaceChildren(...fresh.childNodes);
   old.dataset.shown = source;
   old.querySelectorAll("[data-needs-script]").forEach((element) => { element.hidden = false; });
@@ -62,12 +80,14 @@ function swap(old, fresh) {
   if (focus) document.getElementById(focus)?.focus({ preventScroll: true });
   mark();
   tell();
+  return true;
 }
 
+let every = 0;
 if (!document.querySelector("[data-live]")) {
   if (live) live.hidden = true;
 } else {
-  setInterval(look, EVERY);
+  every = setInterval(look, EVERY);
   document.addEventListener("visibilitychange", look);
 }
 

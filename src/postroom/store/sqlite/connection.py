@@ -89,9 +89,20 @@ class _Inside:
 def connect(path: Path, *, patience: float) -> Connection:
     """Used by one thread at a time, though not always by the same one: hence no check. In autocommit mode."""
     with _fork.opening:
+        _create_for_its_owner(path)
         connection = Connection(path, timeout=patience, isolation_level=None, check_same_thread=False)
         _fork.connections.add(connection)
     return connection
+
+
+def _create_for_its_owner(path: Path) -> None:
+    """A new file is for its owner's eyes only, and so are the files that SQLite puts beside it, which take its mode.
+
+    One that is there is not touched: its mode is its owner's choice, and opening and closing it here would give up the
+    locks that this process holds on it.
+    """
+    with suppress(OSError):  # it is there, or SQLite tells what is wrong
+        os.close(os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 class _Fork:

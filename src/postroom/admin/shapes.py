@@ -91,6 +91,7 @@ class EmailShape(Shape):
     last_queued_at: datetime | None
     sent_at: datetime | None
     finished_at: datetime | None
+    erased_at: datetime | None = None
     unreadable: str | None = None
 
     @classmethod

@@ -39,6 +39,7 @@ def worker_settings(
         poll=settings.worker_poll_interval or WorkerSettings().poll,
         journals=settings.journal or journal_folder(url, settings.tables),
         role=role,
+        keyring=settings.keyring(),
     )
 
 

@@ -23,6 +23,7 @@ from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.store import heartbeats, housekeeping, overview
 from postroom.store.contract import Claimed
+from postroom.store.erasing import sweep_erasable
 from postroom.store.open import AsyncDatabase
 from postroom.work.engine import Engine, EngineSettings
 from postroom.work.recovery import Recovery
@@ -186,4 +187,5 @@ class Worker:
         )
 
     async def _compact(self) -> None:
+        await self._database.run(sweep_erasable())
         await self._database.run(housekeeping.compact())

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postroom import config
 from postroom.errors import ConfigurationError, UnreadableEmail
 from postroom.sealing import NO_KEYS, Keyring
 from postroom.sealing.keyring import BEGINNING, PLAIN, SEALED
@@ -122,3 +123,21 @@ def test_without_the_package_nothing_sensitive_is_stored_plain(monkeypatch: pyte
 
 def test_a_keyring_does_not_tell_its_secrets() -> None:
     assert SECRET not in repr(Keyring(SECRET, (OTHER,)))
+
+
+def test_a_former_secret_that_is_too_short_is_told_of_with_the_email() -> None:
+    box = Keyring(SECRET).close(b"content", id=ADA, version=1)
+
+    with pytest.raises(UnreadableEmail, match="has 5 characters"):
+        Keyring(SECRET, ("short",)).open(box, id=ADA, version=1)
+
+
+@pytest.mark.parametrize(
+    "given", [f"{OTHER} {THIRD}", f"{OTHER}\n{THIRD}\n", f'["{OTHER}", "{THIRD}"]', [OTHER, THIRD]]
+)
+def test_former_secrets_are_given_as_a_line_or_as_a_list(given: object) -> None:
+    keyring = config.load(secret=SECRET, previous_secrets=given).keyring()
+
+    for secret in (SECRET, OTHER, THIRD):
+        box = Keyring(secret).close(b"content", id=ADA, version=1)
+        assert keyring.open(box, id=ADA, version=1) == b"content"

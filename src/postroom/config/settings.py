@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -48,7 +49,7 @@ Duration = Annotated[timedelta, BeforeValidator(_duration)]
 
 def _one_text(value: Any) -> Any:
     """A list, as a file may have it, as the environment would say it."""
-    return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
+    return json.dumps(value) if isinstance(value, list | tuple) else value
 
 
 class Settings(BaseSettings):
@@ -120,7 +121,7 @@ class Settings(BaseSettings):
     """The key of sign-in codes and forms, and of what sensitive emails say; if not given, a key for the former is made
     and kept in the database, and the latter is not sealed."""
     previous_secrets: Annotated[SecretStr, BeforeValidator(_one_text)] = SecretStr("")
-    """What `secret` was before, separated by commas or blanks: what was sealed then can still be opened."""
+    """What `secret` was before, separated by blanks, or as a JSON list: what was sealed then can still be opened."""
     max_recipients: int = 1_000
     max_bytes: int = 25_000_000
     max_key: int = 256
@@ -211,7 +212,11 @@ class Settings(BaseSettings):
         return Keyring(secret, self._previous_secrets())
 
     def _previous_secrets(self) -> tuple[str, ...]:
-        return tuple(self.previous_secrets.get_secret_value().replace(",", " ").split())
+        given = self.previous_secrets.get_secret_value().strip()
+        try:
+            return tuple(map(str, json.loads(given))) if given.startswith("[") else tuple(given.split())
+        except ValueError:
+            raise ConfigurationError("setting previous_secrets: begins like a JSON list and is none") from None
 
     def default_sender(self) -> str | None:
         """Who emails are from, from our name or from `SMTP_FROM_ADDRESS` and `SMTP_FROM_NAME`."""

@@ -90,9 +90,12 @@ class Keyring:
         if box.startswith(PLAIN):
             return box[len(PLAIN) :]
         name, nonce, sealed = _parts(box, id)
-        key = next((each for each in self._keys if each.name == name), None)
+        try:
+            key = next((each for each in self._keys if each.name == name), None)
+        except ConfigurationError as error:
+            raise UnreadableEmail(id, f"its content is sealed, and {error}; then retry the email") from error
         if key is None:
-            raise UnreadableEmail(id, _UNKNOWN_KEY.format(name=name.hex(), known=len(self._keys) or "no"))
+            raise UnreadableEmail(id, _UNKNOWN_KEY.format(name=name.hex(), known=len(self._secrets) or "no"))
         return _unsealed(key, nonce, sealed, id=id, version=version)
 
     @cached_property

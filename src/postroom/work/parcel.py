@@ -46,16 +46,17 @@ def pack(claimed: Claimed, channel: Channel, content: Content | None = None, key
     """Make an email ready. Raises whatever preparing raises, or judging would: such an email is `invalid`.
 
     `content` is that of an email which was claimed without. Beside the payload, nothing of it is kept. What a sensitive
-    email says is taken out of its box here, and nowhere else.
+    email says is taken out of its box here, and nowhere else; it goes to those whom the box names, whoever may have
+    written other addresses on the outside.
     """
     insist_on_content(claimed)
     if claimed.channel != channel.name:
         raise UnreadableEmail(claimed.id, f"its route carries {channel.name}, and it is for {claimed.channel}")
     outside: Claimed | Opened = claimed
     source: Claimed | Content | Opened = content or claimed
-    if claimed.sensitive and is_apart(claimed.envelope):
+    if is_apart(claimed.envelope):
         outside = source = opened(source.attachments, id=claimed.id, version=claimed.version, keyring=keyring)
-    states = None if claimed.outcomes is None else recipient_states(claimed, recipients_in(claimed.envelope))
+    states = None if claimed.outcomes is None else recipient_states(claimed, recipients_in(outside.envelope))
     payload = channel.prepare(
         id=claimed.id,
         subject=outside.subject,

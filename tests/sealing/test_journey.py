@@ -13,6 +13,7 @@ import pytest
 
 from postroom import Attachment, DeadReason, Email, EmailId, Outbox, Sms, Status, Webhook
 from postroom.channels import channel_named
+from postroom.cli.sealing_checks import check_sealing
 from postroom.errors import ConfigurationError
 from postroom.outbox.submission import HouseRules, Submission
 from postroom.sealing import Keyring
@@ -250,3 +251,12 @@ def test_who_guesses_under_a_known_key_is_told_nothing(outbox: Outbox) -> None:
 
         assert (wrong.duplicate, wrong.content_differs) == (right.duplicate, right.content_differs) == (True, False)
         assert (unsaid.content_differs, elsewhere.content_differs) == (True, True)
+
+
+def test_the_doctor_finds_what_cannot_be_opened(houses: Houses) -> None:
+    """On both stores."""
+    house = houses(secret=SECRET)
+    house.outbox.enqueue(email(), sensitive=True)
+    settings = [house.settings, houses().settings, houses(secret="n" * 40, previous_secrets=[SECRET]).settings]
+
+    assert [check_sealing(each, house.outbox.database).level for each in settings] == ["ok", "fail", "ok"]

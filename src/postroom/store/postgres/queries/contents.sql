@@ -126,7 +126,7 @@ FROM (
     FROM postroom.attachments
     WHERE {is_box}
     LIMIT :limit::bigint
-) AS some
+) AS first_ones
 GROUP BY beginning;
 
 -- Note of these emails that their content is erased: of sensitive ones that are over, or of any that are sensitive.

@@ -111,7 +111,7 @@ FROM (
     FROM postroom_attachments
     WHERE {is_box}
     LIMIT :limit
-) AS some
+) AS first_ones
 GROUP BY beginning;
 
 -- Note of these emails that their content is erased: of sensitive ones that are over, or of any that are sensitive.

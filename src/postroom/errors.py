@@ -8,6 +8,7 @@
     ├── EmailNotFound             no email with that id (also a LookupError)
     ├── UnreadableEmail           the email's content is damaged or gone
     ├── NotApplicable             the email's present status does not allow the act
+    ├── SensitiveEmail            the email is sensitive, and what was asked for might show it to somebody
     ├── NameTaken                 somebody has this name already
     ├── PersonNotFound            nobody has this name (also a LookupError)
     ├── JournalFailed             the journal cannot be written: no dot may leave without a note
@@ -79,6 +80,20 @@ class NotApplicable(PostroomError):
         self.id = id
         self.status = status
         self.allowed = allowed
+
+
+class SensitiveEmail(PostroomError):
+    """What was asked for might show a sensitive email to somebody it is not for; nothing was changed.
+
+    `problem` says why, and `remedy` what to do instead.
+    """
+
+    def __init__(self, act: str, id: EmailId, problem: str, remedy: str) -> None:
+        super().__init__(f"cannot {act} email {id}: {problem}; {remedy}")
+        self.act = act
+        self.id = id
+        self.problem = problem
+        self.remedy = remedy
 
 
 class NameTaken(PostroomError):

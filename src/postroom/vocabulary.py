@@ -14,6 +14,12 @@ LeaseToken = NewType("LeaseToken", int)
 DEFAULT_ROUTE = "default"
 """The way out of an email for which nothing else was chosen."""
 
+SENSITIVE = "(sensitive)"
+"""In the place of a sensitive email's subject, wherever emails are shown."""
+
+SIGN_IN_CODE = "admin.tfa"
+"""The kind of emails that bring the code of a sign-in."""
+
 
 class Status(StrEnum):
     """The one visible state an email is in."""

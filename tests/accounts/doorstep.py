@@ -11,6 +11,7 @@ from postroom.accounts.chance import new_token
 from postroom.accounts.code_email import CODE_KIND
 from postroom.accounts.door import DoorKeeper
 from postroom.accounts.steps import Entered, Half, Refused, WrongCode, first_step
+from tests.sealing.mailbox import letter_in_box
 
 PASSWORD = "correct horse battery staple"
 NAME = "ada@example.org"
@@ -69,7 +70,8 @@ class Doorstep:
     async def codes(self) -> list[str]:
         """All that were mailed, newest first."""
         page = await self.outbox.list(kind=CODE_KIND)
-        texts = [(await self.outbox.letter(email.id)).text or "" for email in page.emails]
+        reading = [letter_in_box(email.id, self.outbox.rules.keyring) for email in page.emails]
+        texts = [(await self.outbox.database.run(each, writes=False)).text or "" for each in reading]
         return [re.findall(r"\b\d{6}\b", text)[0] for text in texts]
 
     async def audited(self) -> list[str]:

@@ -43,7 +43,7 @@ async def test_a_text_message_is_created_and_sent(house: House, gateway: Scripte
     await house.work()
     stored, [request] = house.outbox.get(id), gateway.requests
 
-    assert (stored.status, stored.route, stored.subject) == (Status.SENT, "sms", "SMS")
+    assert (stored.status, stored.route, stored.subject) == (Status.SENT, "sms", "(sensitive)")
     assert stored.reply is not None
     assert stored.reply["text"] == "SM0123"
     assert parse_qs(request.body.decode())["Body"] == ["Your code is 123456"]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from postroom import Outbox
+from postroom import Email, Outbox
 from postroom.cli.database_checks import file_system_of
 from postroom.testing import ScriptedHttp, ScriptedSmtp
 from postroom.work import breakers
@@ -31,6 +32,7 @@ def test_all_is_well_with_a_sender_and_a_mail_server(
     with ScriptedSmtp() as server:
         monkeypatch.setenv("POSTROOM_SMTP", server.url)
         monkeypatch.setenv("POSTROOM_SENDER", "Desk <desk@example.org>")
+        monkeypatch.setenv("POSTROOM_SECRET", "s" * 32)
         answer = postroom("doctor", "--json")
 
     assert answer.code == 0
@@ -38,7 +40,7 @@ def test_all_is_well_with_a_sender_and_a_mail_server(
     assert {check["level"] for check in answer.json["checks"]} == {"ok"}
     assert [check["name"] for check in answer.json["checks"]] == [
         "settings", "sender", "database", "journal", "disk", "mode", "schema",
-        "conservation", "workers", "due", "dead", "in_doubt", "journals", "smtp",
+        "conservation", "sensitive", "workers", "due", "dead", "in_doubt", "journals", "smtp",
     ]  # fmt: skip
     assert server.messages == []
 
@@ -226,3 +228,46 @@ def test_whose_folder_of_journals_it_is_is_told(
 
     assert (journals(postroom)["level"], list((tmp_path / "journals").iterdir())) == ("ok", [])
     assert "shared by group" in journals(postroom)["detail"]
+
+
+def sensitive_finding(postroom: CommandLine) -> dict[str, str]:
+    [found] = [check for check in postroom("doctor", "--json").json["checks"] if check["name"] == "sensitive"]
+    return found
+
+
+def test_sensitive_emails_that_are_not_encrypted_are_told_of(
+    postroom: CommandLine, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = sensitive_finding(postroom)
+    monkeypatch.setenv("POSTROOM_SECRET", "s" * 32)
+    sealed = sensitive_finding(postroom)
+
+    assert (bare["level"], sealed["level"]) == ("warn", "ok")
+    assert "not encrypted" in bare["detail"]
+    assert "POSTROOM_SECRET" in bare["remedy"]
+
+
+def test_sensitive_emails_that_cannot_be_opened_here_are_told_of(
+    postroom: CommandLine, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POSTROOM_SECRET", "s" * 32)
+    with Outbox(outbox.database_url) as sealing:
+        sealing.enqueue(Email(to="ada@example.org", text="x"), sensitive=True)
+    known = sensitive_finding(postroom)
+    monkeypatch.setenv("POSTROOM_SECRET", "t" * 32)
+    unknown = sensitive_finding(postroom)
+    monkeypatch.setenv("POSTROOM_PREVIOUS_SECRETS", "s" * 32)
+
+    assert (known["level"], unknown["level"], sensitive_finding(postroom)["level"]) == ("ok", "fail", "ok")
+    assert "1 sensitive email sealed with a secret that is not known here" in unknown["detail"]
+
+
+def test_a_secret_that_nothing_can_be_sealed_with_is_told_of(
+    postroom: CommandLine, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POSTROOM_SECRET", "s" * 32)
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers.aead", None)
+    found = sensitive_finding(postroom)
+
+    assert found["level"] == "fail"
+    assert "postroom[encryption]" in found["detail"]

@@ -13,6 +13,7 @@ import pytest
 from postroom import Attachment, Email
 from postroom.errors import ConfigurationError, SchemaError
 from postroom.outbox.submission import HouseRules, Submission
+from postroom.sealing import Keyring
 from postroom.store.connections import recognise
 from postroom.store.dialect import Dialect, postgres_dialect, sqlite_dialect
 from postroom.store.enqueue import enqueue, enqueue_each
@@ -235,6 +236,24 @@ async def test_attachments_travel_in_the_callers_transaction(session: Session) -
     assert not after_rollback
     assert session.database.has_attachment(file.digest)
     assert session.seen() == seen(emails="a")
+
+
+@transactional
+async def test_a_sealed_box_travels_in_the_callers_transaction(session: Session) -> None:
+    rules = HouseRules(keyring=Keyring("s" * 32))
+    email = Email(to="ada@example.org", subject="a", text="secret")
+    order = rules.order(Submission.of(email, key=f"{session.token}k", sensitive=True))
+    [(box, _)] = order.letter.attachments
+    await session.begin()
+    await session.run(enqueue([order]))
+    await session.rollback()
+    after_rollback = session.database.has_attachment(box)
+    await session.begin()
+    await session.run(enqueue([order]))
+    await session.commit()
+
+    assert (after_rollback, session.database.has_attachment(box)) == (False, True)
+    assert session.seen() == seen(keys="k")
 
 
 @autocommitting

@@ -119,7 +119,6 @@ def test_a_claim_carries_everything_an_attempt_needs(outbox: Outbox, clock: Cloc
         kind="welcome",
         workspace="acme",
         expires_at=expires_at,
-        sensitive=True,
         on_doubt="hold",
         priority="bulk",
     ).id
@@ -127,7 +126,7 @@ def test_a_claim_carries_everything_an_attempt_needs(outbox: Outbox, clock: Cloc
 
     stored = outbox.get(id)
     assert (claimed.kind, claimed.workspace, claimed.channel) == ("welcome", "acme", "email")
-    assert (claimed.sensitive, claimed.on_doubt, claimed.priority) == (True, stored.on_doubt, stored.priority)
+    assert (claimed.sensitive, claimed.on_doubt, claimed.priority) == (False, stored.on_doubt, stored.priority)
     assert (claimed.expires_at, claimed.due_at, claimed.created_at) == (expires_at, clock.now, clock.now)
     assert (claimed.subject, claimed.text, claimed.html) == ("S", "T", "<p>H")
     assert (claimed.message_id, claimed.version, claimed.max_attempts) == (stored.message_id, 1, stored.max_attempts)

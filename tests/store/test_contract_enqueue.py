@@ -275,7 +275,7 @@ def test_many_keyed_emails_count_only_what_was_new(outbox: Outbox) -> None:
 
 def test_copied_emails_are_stored_like_the_others(outbox: Outbox, clock: Clock) -> None:
     """Where a database offers COPY, the rows are the same as those of the statement."""
-    wishes = {"kind": "news", "workspace": "acme", "sensitive": True, "expires_at": clock.now + timedelta(days=1)}
+    wishes = {"kind": "news", "workspace": "acme", "expires_at": clock.now + timedelta(days=1)}
     emails = [
         email("Grüße \\N \\t", text="tabs\tand \\ and\nlines", tags=["a b", 'c"d']),
         email(to=["a@b.example", "Ö <c@d.example>"], html="<p>x"),

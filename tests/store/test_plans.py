@@ -47,6 +47,17 @@ def _settlements(house: House, status: Status) -> list[Settlement]:
     return [Settlement(claim=claim, status=status, attempts=1, event="tried") for claim in house.claims]
 
 
+def _erasing(house: House) -> Plan[None]:
+    """Each step of it, as if there had been something to erase."""
+    ids = house.ids[Status.DEAD][:100]
+    yield ask("to_erase", limit=500)
+    yield ask("erase", ids=ids, anyway=True)
+    yield ask("envelopes", ids=ids)
+    yield ask("blank", contents=[{"email_id": id, "version": 1, "subject": "s", "envelope": "e"} for id in ids])
+    yield ask("drop_uses", ids=ids)
+    yield ask("unused_boxes", limit=500)
+
+
 def _accepted(house: House) -> list[Accepted]:
     """Some that are known, and many that are not: nearly everything a journal says is old news."""
     waiting = [Claim(id, LeaseToken(9)) for id in (*house.ids[Status.PENDING], *house.ids[Status.DEAD])][:250]
@@ -147,6 +158,7 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "edge of the cancelled": lambda house: overview.edge(Filter(status=Status.CANCELLED), before=None, window=100),
     "edge of the sent": lambda house: overview.edge(Filter(status=Status.SENT), before=None, window=500),
     "edge of a tag": lambda house: overview.edge(Filter(tag="live-7"), before=None, window=100),
+    "erase what sensitive emails said": _erasing,
     "list a recipient": _list(Filter(recipient="past8@example.org")),
     "list a tag": _list(Filter(tag="live-7")),
     "list a tag and a status": _list(Filter(tag="live-7", status=Status.DEAD)),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 
 import psycopg
 import pytest
 from psycopg import sql
 
 from postroom import Attachment, Outbox
+from postroom.outbox.submission import Submission
+from postroom.store.enqueue import enqueue as enqueue_orders
 from postroom.store.migrate import roles_script
 from tests.servers.postgres import PostgresServer
 from tests.store.journey import claim, email, enqueue, release, renew, sent, settle
@@ -119,6 +122,61 @@ def test_a_reader_may_look_and_touch_nothing(acting_as: As) -> None:
             "CREATE TABLE postroom.mine (id integer)",
         ):
             assert refused(outbox, command), command
+
+
+@pytest.mark.parametrize("secret", [None, "s" * 32], ids=["without a secret", "with a secret"])
+def test_a_reader_sees_no_code_wherever_it_stands(
+    acting_as: As, secret: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor what other emails say: also one that a release before has stored in plain words."""
+    if secret:
+        monkeypatch.setenv("POSTROOM_SECRET", secret)
+    with acting_as("postroom_worker") as worker:
+        id = worker.enqueue(email("Code 493817", text="493817"), key="k", sensitive=True).id
+        plain = replace(worker.rules.order(Submission(email(text="493817"))), sensitive=True)
+        worker.database.run(enqueue_orders([plain]))
+    with acting_as("postroom_reader") as reader:
+        assert [each.subject for each in reader.list().emails] == ["(sensitive)", "(sensitive)"]
+        assert "493817" not in repr(reader.get(id))
+        assert "493817" not in _all_that_can_be_read(reader)
+        for question in (
+            "SELECT text FROM postroom.contents",
+            "SELECT * FROM postroom.contents",
+            "SELECT content FROM postroom.attachments",
+            "SELECT * FROM postroom.attachments",
+        ):
+            assert refused(reader, question), question
+
+
+def _all_that_can_be_read(outbox: Outbox) -> str:
+    """Every column of every table that somebody may look at."""
+    found = []
+    with psycopg.connect(outbox.database_url, autocommit=True) as connection:
+        columns = connection.execute(
+            "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'postroom'"
+        ).fetchall()
+        for table, column in columns:
+            try:
+                found += connection.execute(f"SELECT {column}::text FROM postroom.{table}".encode()).fetchall()
+            except psycopg.errors.InsufficientPrivilege:
+                continue
+    assert len(found) > 20
+    return str(found)
+
+
+def test_an_application_may_enqueue_what_is_sensitive_and_not_read_it(
+    acting_as: As, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POSTROOM_SECRET", "s" * 32)
+    with acting_as("postroom_app") as outbox:
+        first = outbox.enqueue(email(), key="k", sensitive=True)
+        assert outbox.enqueue(email(), key="k", sensitive=True).id == first.id
+        assert outbox.enqueue_many([email(), email()], sensitive=True) == 2
+        assert refused(outbox, "SELECT content FROM postroom.attachments")
+    with acting_as("postroom_worker") as worker:
+        held = claim(worker)
+        settle(worker, [sent(each, sensitive=True) for each in held])
+        assert [worker.get(each.id).erased for each in held] == [True] * 3
 
 
 @pytest.mark.parametrize("role", ["postroom_app", "postroom_worker", "postroom_reader"])

@@ -7,8 +7,9 @@ from datetime import datetime
 from html import escape
 
 from postroom.compose import Email
+from postroom.vocabulary import SIGN_IN_CODE
 
-CODE_KIND = "admin.tfa"
+CODE_KIND = SIGN_IN_CODE
 LOCKED_KIND = "admin.locked"
 
 _PAGE = (

@@ -131,9 +131,19 @@ async def cancel_email(operations: Service, person: Operator, id: UUID) -> Whole
 async def replay_email(
     request: Request, operations: Service, person: Operator, id: UUID, corrections: ReplayRequest
 ) -> WholeEmailShape:
-    """Send a dead, doubtful or cancelled email again, corrected; key, Message-ID and history stay."""
+    """Send a dead, doubtful or cancelled email again, corrected; key, Message-ID and history stay.
+
+    A sensitive one goes again as it was, and only if an admin asks for it.
+    """
     given = await workshop_of(request).do(with_text, corrections.model_dump(exclude_none=True))
-    await operations.act_on_one("replay", str(id), by=person.name, corrections=given, workspaces=person.workspaces)
+    await operations.act_on_one(
+        "replay",
+        str(id),
+        by=person.name,
+        corrections=given,
+        workspaces=person.workspaces,
+        admin=person.role.may(Role.ADMIN),
+    )
     return await show_email(operations, person, id)
 
 

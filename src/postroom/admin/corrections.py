@@ -8,17 +8,14 @@ from typing import Any
 from postroom.compose import Letter
 from postroom.compose.address import Address
 from postroom.compose.plaintext import text_from_html
-from postroom.store.contract import StoredEmail
+from postroom.operate.acting import CORRECTABLE
 
 ADDRESSES = ("to", "cc", "bcc")
 
 
-def written(email: StoredEmail, letter: Letter | None, given: Mapping[str, Any] | None = None) -> dict[str, str]:
-    """What the form shows: what somebody has typed, else the original.
-
-    Of a sensitive email (no letter) only the recipients are known, and only they can be corrected.
-    """
-    original = original_of(letter) if letter else {"to": ", ".join(each.address for each in email.recipients)}
+def written(letter: Letter | None, given: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """What the form shows: what somebody has typed, else the original. Of a sensitive email (no letter), nothing."""
+    original = original_of(letter) if letter else {}
     return {name: str(given[name]) if given and name in given else value for name, value in original.items()}
 
 
@@ -35,9 +32,12 @@ def original_of(letter: Letter) -> dict[str, str]:
 
 
 def changed(given: Mapping[str, Any], original: Mapping[str, str]) -> dict[str, Any]:
-    """What to correct: fields that differ from the original. That browsers end lines with CRLF is no difference."""
-    typed = {name: _plain(given[name]) for name in original if name in given}
-    differing = {name: value for name, value in typed.items() if value != _plain(original[name])}
+    """What to correct: fields that differ from the original. That browsers end lines with CRLF is no difference.
+
+    What was not asked for is a correction too, and not passed over: it is refused where there is nothing to correct.
+    """
+    typed = {name: _plain(given[name]) for name in CORRECTABLE if name in given}
+    differing = {name: value for name, value in typed.items() if value != _plain(original.get(name, ""))}
     return {name: _split(value) if name in ADDRESSES else value for name, value in differing.items()}
 
 

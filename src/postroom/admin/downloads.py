@@ -11,7 +11,9 @@ from fastapi.responses import Response
 from postroom.accounts.values import Person, Role
 from postroom.admin.places import operations_of
 from postroom.admin.security import needs
+from postroom.admin.visit import address_of, keeper
 from postroom.compose import Letter
+from postroom.store.sensitive import REFUSED
 
 router = APIRouter(include_in_schema=False)
 
@@ -50,8 +52,10 @@ def download(content: bytes, *, filename: str) -> Response:
 
 
 async def _letter(request: Request, person: Person, id: str, version: int | None) -> Letter:
-    """What may be shown; of a sensitive email there is nothing, as of one that is not there."""
+    """What may be shown. Of a sensitive email there is nothing, as of one that is not there, and it is on record who
+    asked."""
     letter = await operations_of(request).letter(id, version, workspaces=person.workspaces)
     if letter is None:
+        await keeper(request).note(person.name, REFUSED, address=address_of(request), id=id, act="show")
         raise HTTPException(404)
     return letter

@@ -27,6 +27,7 @@ from postroom.errors import (
     NotApplicable,
     PostroomError,
     SchemaError,
+    SensitiveEmail,
     StoreUnavailable,
     UnreadableEmail,
 )
@@ -141,6 +142,13 @@ def _of_postroom(error: PostroomError) -> ApiError:
             return _say(404, "transport_not_found", error, "take a name from the dashboard")
         case UnreadableEmail():
             return _say(409, "unreadable_email", error, "the page of the email says what can be done to it")
+        case SensitiveEmail():
+            return ApiError(
+                status=403,
+                code="sensitive_email",
+                message=f"cannot {error.act} email {error.id}: {error.problem}",
+                remedy=error.remedy,
+            )
         case NotApplicable():
             return _say(409, "not_applicable", error, "load the email again and see what can be done to it now")
         case InvalidEmail():

@@ -23,6 +23,7 @@ from postroom.compose import Letter
 from postroom.errors import EmailNotFound, InvalidEmail, NotApplicable
 from postroom.operate import RouteNotFound, RouteShared
 from postroom.operate.values import ActResult, EmailView, Search
+from postroom.store.sensitive import check_replay
 
 router = APIRouter(include_in_schema=False)
 
@@ -64,10 +65,16 @@ async def replay(request: Request, person: Operator, id: str) -> Response:
     """Send it again with what was changed; key, Message-ID and history stay (B5)."""
     operations, form = operations_of(request), await request.form()
     try:
-        view = await operations.email(id, workspaces=person.workspaces)
         letter = await operations.letter(id, workspaces=person.workspaces)
-        corrections = await workshop_of(request).do(with_text, changed(form, written(view.email, letter)))
-        await operations.act_on_one("replay", id, by=person.name, corrections=corrections, workspaces=person.workspaces)
+        corrections = await workshop_of(request).do(with_text, changed(form, written(letter)))
+        await operations.act_on_one(
+            "replay",
+            id,
+            by=person.name,
+            corrections=corrections,
+            workspaces=person.workspaces,
+            admin=person.role.may(Role.ADMIN),
+        )
     except InvalidEmail as error:
         return await _replay_page(request, person, id, form=form, problem=str(error))
     except NotApplicable:
@@ -138,6 +145,7 @@ async def _replay_page(
     operations = operations_of(request)
     view = await operations.email(id, workspaces=person.workspaces)
     letter = await operations.letter(id, workspaces=person.workspaces)
+    check_replay(view.email, corrected=False, admin=person.role.may(Role.ADMIN))
     if "replay" not in view.acts:
         return _go(with_notice(_email_path(request, id), "changed"))
     return await workshop_of(request).do(_beside_the_original, request, person, view, letter, form, problem)
@@ -150,7 +158,7 @@ def _beside_the_original(
     page = ReplayPage(
         view=view,
         letter=letter_view(letter) if letter is not None else None,
-        corrections=written(view.email, letter, form),
+        corrections=written(letter, form),
         problem=problem,
     )
     return render(

@@ -92,6 +92,7 @@ class EmailShape(Shape):
     sent_at: datetime | None
     finished_at: datetime | None
     refused_recipients: int
+    erased_at: datetime | None = None
     unreadable: str | None = None
 
     @classmethod

@@ -16,6 +16,7 @@ from postroom.cli.database_checks import check_database, check_schema
 from postroom.cli.journal_checks import check_journals
 from postroom.cli.problems import ExitCode
 from postroom.cli.screen import print_json, standard_output
+from postroom.cli.sealing_checks import check_sealing
 from postroom.cli.secrets import masked, masked_url
 from postroom.cli.tables import bare_table, status_text
 from postroom.cli.target import Target
@@ -75,6 +76,7 @@ def _examine_outbox(outbox: Outbox) -> Iterator[Finding]:
         operations = Operations(outbox)
         house = operations.house()
         yield check_sum(operations.conservation())
+        yield check_sealing(outbox.settings, outbox.database)
         yield from check_house(house)
         yield from check_services(outbox.settings, house)
 

@@ -26,10 +26,11 @@ from postroom.cli.tables import (
 from postroom.cli.target import Target
 from postroom.cli.watching import interval_in_seconds, watch_standing
 from postroom.compose import Letter
-from postroom.errors import ConfigurationError
+from postroom.errors import ConfigurationError, SensitiveEmail
 from postroom.operate import EmailView, FoundPage, House
 from postroom.operate.records import house_record, sum_record
 from postroom.operate.sentences import sum_in_words
+from postroom.store.contents import SHOWN_NOWHERE
 from postroom.store.contract import Conservation
 from postroom.store.records import as_record
 
@@ -71,7 +72,7 @@ def show(
     with target.operations() as operations:
         view = operations.email(email_id(id))
         if view.email.sensitive and (source or text):
-            raise ConfigurationError(f"email {view.email.id} is sensitive: what it says is shown nowhere, to nobody")
+            raise SensitiveEmail("show", view.email.id, SHOWN_NOWHERE, "ask those it is for")
         letter = operations.letter(view.email.id, _checked_version(view, version)) if source or text else None
     if letter is None:
         print_json(as_record(view.email)) if json else _print_email(view)

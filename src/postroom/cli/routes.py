@@ -56,6 +56,9 @@ def move(
     name: Annotated[str, typer.Argument(help="The route that emails wait for.", metavar="FROM")],
     to: Annotated[str, typer.Argument(help="The route that they are to leave by.", metavar="TO")],
     limit: Annotated[int | None, typer.Option(min=1, help="At most this many, those whose turn comes first.")] = None,
+    sensitive: Annotated[
+        bool, typer.Option("--sensitive", help="Sensitive emails too; the codes of sign-ins stay in any case.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count; change nothing.")] = False,
     json: Json = False,
@@ -69,7 +72,7 @@ def move(
         if not dry_run:
             if emails and not yes:
                 ask_first(f"move {count_of(emails, 'email')} from {name} to {to}")
-            emails = operations.move_route(name, to, machine_user(), limit=limit)
+            emails = operations.move_route(name, to, machine_user(), limit=limit, sensitive=sensitive)
     if json:
         print_json({"from": name, "to": to, "dry_run": dry_run, "moved": emails})
     else:

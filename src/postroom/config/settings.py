@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -31,6 +32,7 @@ from postroom.config.sources import PREFIX, Environment, File, config_file
 from postroom.config.webhooks import EventSettings, WebhookSettings
 from postroom.duration import parse_duration
 from postroom.errors import ConfigurationError
+from postroom.sealing import Keyring
 from postroom.settle.policy import RetryPolicy
 from postroom.vocabulary import DEFAULT_ROUTE
 
@@ -49,6 +51,11 @@ def _pruned(value: Any) -> Any:
 
 
 Duration = Annotated[timedelta, BeforeValidator(_duration)]
+
+
+def _one_text(value: Any) -> Any:
+    """A list, as a file may have it, as the environment would say it."""
+    return json.dumps(value) if isinstance(value, list | tuple) else value
 
 
 class Settings(BaseSettings):
@@ -120,7 +127,10 @@ class Settings(BaseSettings):
     key_retention: Duration = timedelta(days=90)
     """How long an idempotency key is remembered after its email is gone."""
     secret: SecretStr | None = None
-    """The key of sign-in codes and forms; if not given, one is made and kept in the database."""
+    """The key of sign-in codes and forms, and of what sensitive emails say; if not given, a key for the former is made
+    and kept in the database, and the latter is not sealed."""
+    previous_secrets: Annotated[SecretStr, BeforeValidator(_one_text)] = SecretStr("")
+    """What `secret` was before, separated by blanks, or as a JSON list: what was sealed then can still be opened."""
     max_recipients: int = 1_000
     max_bytes: int = 25_000_000
     max_key: int = 256
@@ -211,6 +221,19 @@ class Settings(BaseSettings):
         for secret in (self.database, self.smtp, self.broker, self.secret, *tables, *signing):
             if secret is not None:
                 yield secret.get_secret_value()
+        yield from self._previous_secrets()
+
+    def keyring(self) -> Keyring:
+        """What sensitive emails are sealed with, and what those are opened with that were sealed before."""
+        secret = None if self.secret is None else self.secret.get_secret_value()
+        return Keyring(secret, self._previous_secrets())
+
+    def _previous_secrets(self) -> tuple[str, ...]:
+        given = self.previous_secrets.get_secret_value().strip()
+        try:
+            return tuple(map(str, json.loads(given))) if given.startswith("[") else tuple(given.split())
+        except ValueError:
+            raise ConfigurationError("setting previous_secrets: begins like a JSON list and is none") from None
 
     def default_sender(self) -> str | None:
         """Who emails are from, from our name or from `SMTP_FROM_ADDRESS` and `SMTP_FROM_NAME`."""

@@ -13,12 +13,21 @@ from functools import partial
 from typing import Any
 
 from postroom.compose import Limits
-from postroom.errors import ConfigurationError, EmailNotFound, NotApplicable, PostroomError, UnreadableEmail
+from postroom.errors import (
+    ConfigurationError,
+    EmailNotFound,
+    NotApplicable,
+    PostroomError,
+    SensitiveEmail,
+    UnreadableEmail,
+)
 from postroom.operate.finding import Wanted, find, understand
+from postroom.operate.one_email import visible_email
 from postroom.operate.values import ActResult, FoundPage, Search, Workspaces
 from postroom.store.acts import ACTS, APPLIES_TO, replay
 from postroom.store.overview import Placed, placed
 from postroom.store.plan import Course, Plan
+from postroom.store.sensitive import refusals_noted
 from postroom.vocabulary import EmailId, Status
 
 BATCH = 500
@@ -30,7 +39,7 @@ COUNTED = 10_000
 CORRECTABLE = ("to", "cc", "bcc", "subject", "text", "html")
 """What a replay may correct."""
 
-_WHY_NOT = (EmailNotFound, NotApplicable, UnreadableEmail)
+_WHY_NOT = (EmailNotFound, NotApplicable, SensitiveEmail, UnreadableEmail)
 """What keeps an act from one email, and not from the others."""
 
 
@@ -39,6 +48,8 @@ class Act:
     """Something a person does to emails."""
 
     name: str
+    by: str | None
+    """Who does it."""
     one: Callable[[EmailId], Plan[object]]
     """To one email, or an error that says why not."""
     many: Callable[[Sequence[EmailId]], Plan[list[EmailId]]] | None = None
@@ -49,15 +60,15 @@ class Act:
         return APPLIES_TO[self.name]
 
 
-def act_called(name: str, *, by: str | None, corrections: Mapping[str, Any] | None, limits: Limits) -> Act:
-    """`retry`, `dismiss`, `cancel`, or `replay` with what is to be corrected."""
+def act_called(name: str, *, by: str | None, corrections: Mapping[str, Any] | None, limits: Limits, admin: bool) -> Act:
+    """`retry`, `dismiss`, `cancel`, or `replay` with what is to be corrected; sensitive emails only for an `admin`."""
     if name == "replay":
         given = _checked(corrections or {})
-        return Act(name=name, one=lambda id: replay(id, given, actor=by, limits=limits))
+        return Act(name=name, by=by, one=lambda id: replay(id, given, actor=by, limits=limits, admin=admin))
     if name not in ACTS or corrections:
         raise ConfigurationError(f"no act on emails is called {name!r}; they are {', '.join(APPLIES_TO)}")
     plan = ACTS[name]
-    return Act(name=name, one=lambda id: plan([id], actor=by), many=partial(plan, actor=by, strict=False))
+    return Act(name=name, by=by, one=lambda id: plan([id], actor=by), many=partial(plan, actor=by, strict=False))
 
 
 def act_on(
@@ -133,10 +144,17 @@ def _apply(act: Act, ids: Sequence[EmailId]) -> Course[dict[EmailId, PostroomErr
     for id in ids:
         if id not in done:
             try:
-                yield act.one(id)
+                yield from refusals_noted(act.one(id), actor=act.by)
             except _WHY_NOT as error:
                 refused[id] = error
     return refused
+
+
+def on_visible(act: Act, id: EmailId, workspaces: Workspaces) -> Plan[EmailId]:
+    """Do it to an email that may be seen, in one transaction with finding out."""
+    email = yield from visible_email(id, workspaces)
+    yield from act.one(email.id)
+    return email.id
 
 
 def _refusal(act: Act, id: EmailId, status: Status | None) -> PostroomError | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from postroom.compose import Letter
 from postroom.errors import EmailNotFound
 from postroom.operate.attempts import attempts_of, rows_of
@@ -16,7 +18,8 @@ from postroom.store.contract import StoredEmail
 from postroom.store.overview import clock, versions
 from postroom.store.plan import Plan
 from postroom.store.questions import get
-from postroom.vocabulary import EmailId
+from postroom.store.sensitive import allows
+from postroom.vocabulary import SENSITIVE, EmailId
 
 
 def known_id(text: str) -> EmailId:
@@ -41,6 +44,8 @@ def whole_email(id: EmailId, declared: Declared, *, workspaces: Workspaces = Non
     now = yield from clock()
     ways_out = yield from routes(declared, workspaces=workspaces)
     known = yield from versions(id)
+    if email.sensitive:
+        known = tuple(replace(each, subject=SENSITIVE) for each in known)
     attempts = attempts_of(email, known)
     route = next((each for each in ways_out if each.name == email.route), None)
     return EmailView(
@@ -52,7 +57,7 @@ def whole_email(id: EmailId, declared: Declared, *, workspaces: Workspaces = Non
         recipients=email.recipients,
         rows=rows_of(email, attempts),
         versions=known,
-        acts=tuple(act for act, statuses in APPLIES_TO.items() if email.status in statuses),
+        acts=tuple(act for act, statuses in APPLIES_TO.items() if email.status in statuses and allows(email, act)),
     )
 
 

@@ -13,11 +13,11 @@ from dataclasses import replace
 from typing import Any
 
 from postroom.compose import Letter
-from postroom.operate.acting import act_called, act_on
+from postroom.operate.acting import act_called, act_on, on_visible
 from postroom.operate.dashboard import dashboard
 from postroom.operate.finding import find, understand, whole_pages
 from postroom.operate.house import counted, house, standing
-from postroom.operate.one_email import known_id, visible_email, visible_letter, whole_email
+from postroom.operate.one_email import known_id, visible_letter, whole_email
 from postroom.operate.recognise import email_id
 from postroom.operate.values import (
     ActResult,
@@ -36,6 +36,7 @@ from postroom.store.changes import BEGINNING, EVERYTHING, Cursor, Events, Wanted
 from postroom.store.contract import Conservation
 from postroom.store.plan import Course, Plan
 from postroom.store.questions import conservation, histories
+from postroom.store.sensitive import refusals_noted
 from postroom.vocabulary import EmailId
 from postroom.work.breaker import Breaker
 
@@ -121,16 +122,18 @@ class Verbs(Shell):
         dry_run: bool = False,
         workspaces: Workspaces = None,
         limit: int | None = None,
+        admin: bool = True,
     ) -> Course[ActResult]:
         """`retry`, `dismiss`, `cancel` or `replay` emails, by their ids or all that a search finds, where it applies.
 
-        Goes through them in batches, each in a transaction of its own. A dry run changes nothing and counts.
+        Goes through them in batches, each in a transaction of its own. A dry run changes nothing and counts. Sensitive
+        emails are replayed for an `admin` only, as whoever is on the host is one.
         """
-        called = act_called(act, by=by, corrections=corrections, limits=self.rules.limits)
+        called = act_called(act, by=by, corrections=corrections, limits=self.rules.limits, admin=admin)
         those = chosen if isinstance(chosen, Search) else [id for id in map(email_id, chosen) if id is not None]
         return act_on(called, those, dry_run=dry_run, workspaces=workspaces, limit=limit)
 
-    @does
+    @does_in_steps
     def act_on_one(
         self,
         act: str,
@@ -139,12 +142,11 @@ class Verbs(Shell):
         by: str,
         corrections: Mapping[str, Any] | None = None,
         workspaces: Workspaces = None,
-    ) -> Plan[EmailId]:
-        """The same for one email; `EmailNotFound` or `NotApplicable` says why not."""
-        called = act_called(act, by=by, corrections=corrections, limits=self.rules.limits)
-        email = yield from visible_email(known_id(id), workspaces)
-        yield from called.one(email.id)
-        return email.id
+        admin: bool = True,
+    ) -> Course[EmailId]:
+        """The same for one email; `EmailNotFound`, `NotApplicable` or `SensitiveEmail` says why not."""
+        called = act_called(act, by=by, corrections=corrections, limits=self.rules.limits, admin=admin)
+        return refusals_noted(on_visible(called, known_id(id), workspaces), actor=by)
 
     @asks
     def routes(self) -> Plan[tuple[RouteView, ...]]:
@@ -163,10 +165,22 @@ class Verbs(Shell):
 
     @does_in_steps
     def move_route(
-        self, name: str, to: str, by: str, *, limit: int | None = None, workspaces: Workspaces = None
+        self,
+        name: str,
+        to: str,
+        by: str,
+        *,
+        limit: int | None = None,
+        sensitive: bool = False,
+        workspaces: Workspaces = None,
     ) -> Course[int]:
-        """Let emails that wait for one route leave by another; how many were moved. It is in the audit log."""
-        return move_route(name, to, by, limit=limit, declared=self._declared, workspaces=workspaces)
+        """Let emails that wait for one route leave by another, `sensitive` ones only if so asked; how many were moved.
+
+        It is in the audit log.
+        """
+        return move_route(
+            name, to, by, limit=limit, sensitive=sensitive, declared=self._declared, workspaces=workspaces
+        )
 
     @property
     def _declared(self) -> Declared:

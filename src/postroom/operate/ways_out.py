@@ -106,9 +106,18 @@ def resume_route(name: str, by: str, *, declared: Declared, workspaces: Workspac
 
 
 def move_route(
-    name: str, to: str, by: str, *, limit: int | None, declared: Declared, workspaces: Workspaces = None
+    name: str,
+    to: str,
+    by: str,
+    *,
+    limit: int | None,
+    declared: Declared,
+    sensitive: bool = False,
+    workspaces: Workspaces = None,
 ) -> Course[int]:
     """Let emails that wait for one route leave by another, those whose turn comes first; how many were moved.
+
+    Sensitive ones stay unless they are asked for, and the codes of sign-ins always.
 
     In batches, each in a transaction of its own; what each moved is on record with it.
     """
@@ -117,17 +126,18 @@ def move_route(
     moved = 0
     while limit is None or moved < limit:
         batch = MOVED if limit is None else min(MOVED, limit - moved)
-        some: int = yield _move(name, to, by, batch)
+        some: int = yield _move(name, to, by, batch, sensitive)
         moved += some
         if some < batch:
             break
     return moved
 
 
-def _move(name: str, to: str, by: str, limit: int) -> Plan[int]:
-    moved = yield from acts.move_route(from_route=name, to=to, actor=by, limit=limit)
+def _move(name: str, to: str, by: str, limit: int, sensitive: bool) -> Plan[int]:
+    moved = yield from acts.move_route(from_route=name, to=to, actor=by, limit=limit, sensitive=sensitive)
     if moved:
-        yield from write_audit(by, "route_move", route=name, to=to, emails=moved)
+        told = {"sensitive": "too"} if sensitive else {}
+        yield from write_audit(by, "route_move", route=name, to=to, emails=moved, **told)
     return moved
 
 

@@ -37,6 +37,7 @@ from postroom.store.housekeeping import Pruned
 from postroom.store.migrate import Migration, migrate
 from postroom.store.open import open_async_database, open_database
 from postroom.store.plan import Course, Plan, adrive
+from postroom.store.sensitive import refusals_noted
 from postroom.vocabulary import EmailId, Status
 
 T = TypeVar("T")
@@ -132,7 +133,7 @@ class AsyncOutbox(OutboxBase):
         return await self._ask(questions.get(EmailId(id)))
 
     async def letter(self, id: str, *, version: int | None = None) -> Letter:
-        """What an email says, as it is sent; an earlier version of it if one is named."""
+        """What an email says, as it is sent; an earlier version of it if one is named. Of a sensitive one, nothing."""
         return await self._ask(read_letter(EmailId(id), version or (await self.get(id)).version))
 
     async def counts(self) -> dict[str, int]:
@@ -149,7 +150,7 @@ class AsyncOutbox(OutboxBase):
 
     async def retry(self, id: str, *, by: str | None = None) -> None:
         """Start a dead email over: attempts 0, the whole budget, due now; history kept."""
-        await self._do(acts.retry([EmailId(id)], actor=by))
+        await self._follow(refusals_noted(acts.retry([EmailId(id)], actor=by), actor=by))
 
     async def dismiss(self, id: str, *, by: str | None = None) -> None:
         """Delete a dead email."""
@@ -171,9 +172,13 @@ class AsyncOutbox(OutboxBase):
         html: str | None = None,
         by: str | None = None,
     ) -> None:
-        """Send a dead or cancelled email again, corrected; key, Message-ID and history stay."""
+        """Send a dead or cancelled email again, corrected; key, Message-ID and history stay.
+
+        Of a sensitive email nothing can be corrected; see `SensitiveEmail`.
+        """
         corrections = corrections_of(to=to, cc=cc, bcc=bcc, subject=subject, text=text, html=html)
-        await self._do(acts.replay(EmailId(id), corrections, actor=by, limits=self.rules.limits))
+        replayed = acts.replay(EmailId(id), corrections, actor=by, limits=self.rules.limits)
+        await self._follow(refusals_noted(replayed, actor=by))
 
     async def act(self, act: str, wanted: Filter, *, by: str | None = None, limit: int | None = None) -> int:
         """`retry`, `dismiss` or `cancel` every email that matches and that the act applies to; how many there were.

@@ -117,6 +117,7 @@ class OutboxBase:
                 lease=settings.lease,
                 limit=settings.inline_limit,
                 keep_sent=bool(settings.retention),
+                keyring=self.rules.keyring,
                 clock=self.clock,
                 listeners=self.listeners,
             )
@@ -204,6 +205,7 @@ def house_rules(settings: Settings) -> HouseRules:
         routes=frozenset(settings.known_routes()),
         routing=settings.routing,
         carried=_carried(settings),
+        keyring=settings.keyring(),
     )
     rules.policy_for(None)
     return rules

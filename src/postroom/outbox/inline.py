@@ -38,6 +38,7 @@ from postroom.outbox.outcome import (
     take_in_if_absent,
     words_of,
 )
+from postroom.sealing import NO_KEYS, Keyring
 from postroom.store.claims import release
 from postroom.store.contract import Claim, Claimed, Settlement
 from postroom.store.dialect import Clock
@@ -66,6 +67,8 @@ class InlineSettings:
     limit: timedelta
     """How long an inline send may take until its dot, and how long once more its caller waits for the reply."""
     keep_sent: bool
+    keyring: Keyring = NO_KEYS
+    """What the contents of sensitive emails are opened with."""
     clock: Clock | None = None
     listeners: tuple[Listener, ...] = ()
 
@@ -231,6 +234,7 @@ class InlineSender:
                     lease=settings.lease,
                     grace=2 * settings.limit,
                     keep_sent=settings.keep_sent,
+                    keyring=settings.keyring,
                     journals=settings.journals,
                     inline_limit=settings.limit,
                 ),

@@ -14,6 +14,7 @@ from postroom.config import RoutingRule
 from postroom.config.spelling import suggestion
 from postroom.errors import ConfigurationError, InvalidEmail
 from postroom.outbox.routing import choose
+from postroom.sealing import NO_KEYS, Keyring, put_apart
 from postroom.settle.policy import PRESETS, RetryPolicy
 from postroom.store.ids import new_id
 from postroom.store.order import Order
@@ -79,6 +80,8 @@ class HouseRules:
     routing: tuple[RoutingRule, ...] = ()
     carried: Mapping[str, str] = field(default_factory=dict)
     """What is known to leave by which route: names of channels by names of routes."""
+    keyring: Keyring = NO_KEYS
+    """What sensitive emails are sealed with."""
 
     def order(self, submission: Submission, *, now: datetime | None = None) -> Order:
         """Decide and check everything; what cannot be accepted is refused here, before anything is written."""
@@ -93,6 +96,8 @@ class HouseRules:
             asked = self._asked(wishes, letter, now=now) if wishes or self.routing else {}
         else:
             frozen, asked = self._of_a_channel(email, wishes, id=id, now=now)
+        if asked.get("sensitive"):
+            frozen = put_apart(frozen, id=id, keyring=self.keyring)
         return Order(
             id=id,
             letter=frozen,

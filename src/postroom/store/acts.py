@@ -1,7 +1,8 @@
 """What a person does to emails: retry, cancel, dismiss, replay, move. Each act is recorded with who and when.
 
 Every act locks its emails first, so that it sees a status no worker is changing, and then either applies or says why
-it does not. Acts on many emails apply where they can and report the rest.
+it does not. Acts on many emails apply where they can and report the rest. What may be done to sensitive ones is said in
+`sensitive.py`.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from postroom.compose import Frozen, Limits
 from postroom.errors import EmailNotFound, NotApplicable, UnreadableEmail
 from postroom.store.contents import read_letter
 from postroom.store.contract import Filter, Page
+from postroom.store.erasing import erase
 from postroom.store.fields import GIVEN_CONTENT, STATUSES, columns
 from postroom.store.housekeeping import left
 from postroom.store.order import terms
 from postroom.store.plan import Course, News, Plan, ask
 from postroom.store.questions import list_emails
 from postroom.store.recipients import recipients_of
+from postroom.store.sensitive import REPLAYED, check_replay, check_retry, note
 from postroom.store.unreadable import DAMAGE
 from postroom.vocabulary import DEFAULT_ROUTE, Change, EmailId, Status
 
@@ -46,6 +49,10 @@ class _Locked:
     version: int
     route: str
     channel: str
+    sensitive: bool
+    kind: str
+    erased: bool
+    """What it said is gone for good."""
 
 
 def retry(ids: Sequence[EmailId], *, actor: str | None, strict: bool = True) -> Plan[list[EmailId]]:
@@ -54,19 +61,24 @@ def retry(ids: Sequence[EmailId], *, actor: str | None, strict: bool = True) -> 
     Recipients who have accepted stay accepted; those who were refused are tried again.
     """
     emails = yield from _lock("retry", ids, strict=strict)
-    if not strict:
-        emails = [email for email in emails if _is_readable(email)]
+    if strict:
+        for email in emails:
+            check_retry(email)
+    else:
+        emails = [email for email in emails if _is_readable(email) and not email.erased]
     return (yield from _requeue(emails, what="retried", actor=actor))
 
 
 def cancel(ids: Sequence[EmailId], *, actor: str | None, strict: bool = True) -> Plan[list[EmailId]]:
-    """Never send these, unless somebody replays them."""
+    """Never send these, unless somebody replays them. Nobody replays sensitive ones: what they say is erased."""
     emails = yield from _lock("cancel", ids, strict=strict)
     if not emails:
         return []
     yield ask("change", changes=[_change(email, Status.CANCELLED, due_now=False) for email in emails])
     yield ask("record", events=[_event(email, "cancelled", actor) for email in emails])
     yield ask("tally", changes=[{"name": "cancelled", "change": len(emails)}])
+    if sensitive := _sensitive(emails):
+        yield from erase(sensitive)
     return (yield from _told(emails, Change.CANCELLED))
 
 
@@ -77,18 +89,26 @@ def dismiss(ids: Sequence[EmailId], *, actor: str | None, strict: bool = True) -
         return []
     yield ask("record", events=[_event(email, "dismissed", actor) for email in emails])
     yield from _told(emails, Change.DISMISSED)
+    if sensitive := _sensitive(emails):
+        yield from erase(sensitive, anyway=True)
     yield ask("forget", ids=[email.id for email in emails], events=False)
     yield ask("tally", changes=left(Status.DEAD, len(emails), to="dismissed"))
     return [email.id for email in emails]
 
 
-def replay(id: EmailId, corrections: dict[str, Any], *, actor: str | None, limits: Limits) -> Plan[EmailId]:
+def replay(
+    id: EmailId, corrections: dict[str, Any], *, actor: str | None, limits: Limits, admin: bool = True
+) -> Plan[EmailId]:
     """Send again, corrected: a new version of the content beside the old one; key, Message-ID and history stay.
 
     The corrected email is held to the outbox's limits like a new one; one that is not corrected has been already.
     Recipients of the new version who had accepted the old one are not sent it again.
+    A sensitive email goes again as it was or not at all, and only if an `admin` asks for it.
     """
     [email] = yield from _lock("replay", [id], strict=True)
+    check_replay(email, corrected=bool(corrections), admin=admin)
+    if email.sensitive:
+        yield from note(REPLAYED, id, actor=actor)
     yield from _replay(email, corrections, actor, limits)
     return id
 
@@ -145,6 +165,10 @@ def _read(email: _Locked, read: Callable[[], str | None]) -> str | None:
         raise UnreadableEmail(email.id, problem) from error
 
 
+def _sensitive(emails: list[_Locked]) -> list[EmailId]:
+    return [email.id for email in emails if email.sensitive]
+
+
 def _is_readable(email: _Locked) -> bool:
     try:
         _reopened(email)
@@ -180,16 +204,19 @@ def _told(emails: list[_Locked], change: Change) -> Plan[list[EmailId]]:
     return ids
 
 
-def move_route(*, from_route: str, to: str, actor: str | None, limit: int) -> Plan[int]:
+def move_route(*, from_route: str, to: str, actor: str | None, limit: int, sensitive: bool = False) -> Plan[int]:
     """Let emails that wait on one route leave by another, those whose turn comes first; how many were moved.
 
-    What a worker or a broker has in hand stays where it is. Tokens stay too: a move does not want anything sent anew,
-    so the word of whoever sent such an email before a failover still counts.
+    `sensitive` ones go only if that is asked for, for who is at the other end may read them; the codes of sign-ins stay
+    whatever is asked. What a worker or a broker has in hand stays where it is. Tokens stay too: a move does not want
+    anything sent anew, so the word of whoever sent such an email before a failover still counts.
     """
     if to == from_route:
         return 0
     detail = json.dumps({"from": from_route, "to": to}, ensure_ascii=False)
-    rows = yield ask("move_route", route=from_route, onto=to, limit=limit, actor=actor, detail=detail)
+    rows = yield ask(
+        "move_route", route=from_route, onto=to, limit=limit, sensitive=sensitive, actor=actor, detail=detail
+    )
     moved = [EmailId(row[0]) for row in rows]
     if moved:
         yield News(moved, Change.REROUTED)
@@ -222,21 +249,26 @@ def _lock(act: str, ids: Sequence[EmailId], *, strict: bool) -> Plan[list[_Locke
     """The emails the act applies to, locked. Strictly, all of them; otherwise, those it does apply to."""
     allowed = APPLIES_TO[act]
     rows = yield ask("lock", ids=list(ids))
-    found = [
-        _Locked(
-            id=EmailId(id),
-            status=STATUSES[status],
-            attempts=attempts,
-            outcomes=outcomes,
-            version=version,
-            route=route,
-            channel=channel,
-        )
-        for id, status, attempts, _max, outcomes, version, _doubts, _due, route, channel in rows
-    ]
+    found = [_locked(*row) for row in rows]
     if strict:
         _insist(act, ids, found, allowed)
     return [email for email in found if email.status in allowed]
+
+
+def _locked(id: str, status: str, *rest: Any) -> _Locked:
+    attempts, outcomes, version, route, channel, sensitive, kind, erased_at = rest
+    return _Locked(
+        id=EmailId(id),
+        status=STATUSES[status],
+        attempts=attempts,
+        outcomes=outcomes,
+        version=version,
+        route=route,
+        channel=channel,
+        sensitive=bool(sensitive),
+        kind=kind,
+        erased=erased_at is not None,
+    )
 
 
 def _insist(act: str, ids: Sequence[EmailId], found: list[_Locked], allowed: tuple[Status, ...]) -> None:

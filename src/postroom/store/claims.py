@@ -13,6 +13,7 @@ from typing import Any
 from postroom.store.contents import carries, digests_in, read_attachments
 from postroom.store.contract import Claim, Claimed, Settlement, instant
 from postroom.store.enqueue import enqueue
+from postroom.store.erasing import erase
 from postroom.store.fields import CLAIMED, columns, readers, written_out
 from postroom.store.housekeeping import forget
 from postroom.store.plan import Documents, News, Plan, Rows, ask, ask_binary
@@ -137,13 +138,16 @@ def defer(claims: Collection[Claim], *, until: datetime, reason: str) -> Plan[se
 def settle(settlements: Sequence[Settlement], *, keep_sent: bool = True) -> Plan[set[EmailId]]:
     """Record what attempts meant; those that were ours to settle. The others are left as their new owner has them.
 
-    An email that comes with its order and has no row is taken in first, unless it was sent.
+    An email that comes with its order and has no row is taken in first, unless it was sent. What sensitive ones say is
+    erased in the same transaction, if that was the end of them.
     Without `keep_sent`, an email that was sent is removed in the same transaction; its key stays.
     """
     settled = yield from _settle(settlements)
     if new := [s for s in settlements if s.order and s.status is not Status.SENT and s.claim.id not in settled]:
         settled |= yield from _take_in_and_settle(new)
     yield News(settled)
+    if sensitive := [s.claim.id for s in settlements if s.sensitive and s.claim.id in settled]:
+        yield from erase(sensitive)
     if not keep_sent:
         sent = [s.claim.id for s in settlements if s.status is Status.SENT and s.claim.id in settled]
         yield from forget(sent, was=Status.SENT)

@@ -9,11 +9,14 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 
 from postroom.compose import Letter
-from postroom.errors import UnreadableEmail
+from postroom.compose.frozen import APART
+from postroom.errors import SensitiveEmail, UnreadableEmail
 from postroom.store.order import tags_in
 from postroom.store.plan import Plan, Rows, ask, ask_binary
 from postroom.store.unreadable import DAMAGE, GONE
 from postroom.vocabulary import EmailId
+
+SHOWN_NOWHERE = "it is sensitive, and what it says is shown nowhere, to nobody"
 
 BLOCK = 1 << 16
 """Octets of a large content looked at in one go."""
@@ -29,11 +32,16 @@ class Content:
 
 
 def read_letter(id: EmailId, version: int) -> Plan[Letter]:
-    """One version of an email as it is, or would be, sent; `UnreadableEmail` when it is damaged or gone."""
+    """One version of an email as it is, or would be, sent; `UnreadableEmail` when it is damaged or gone.
+
+    What a sensitive email says is told to nobody: `SensitiveEmail`.
+    """
     rows = yield ask("content", id=id, version=version)
     if not rows:
         raise UnreadableEmail(id, GONE)
-    [[subject, message_id, envelope, text, html, terms]] = rows
+    [[subject, message_id, envelope, text, html, terms, sensitive]] = rows
+    if sensitive:
+        raise SensitiveEmail("show", id, SHOWN_NOWHERE, "ask those it is for")
     contents = yield from read_attachments(digests_in(envelope))
     try:
         letter = Letter.thaw(
@@ -99,6 +107,7 @@ def digests_in(envelope: str) -> list[str]:
     if not carries(envelope):
         return []
     try:
-        return [attachment["digest"] for attachment in json.loads(envelope).get("attachments", ())]
+        contents = json.loads(envelope.removeprefix(APART))
+        return [attachment["digest"] for attachment in contents.get("attachments", ())]
     except DAMAGE:
         return []

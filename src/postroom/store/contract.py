@@ -163,6 +163,8 @@ class Settlement:
     detail: str = "{}"
     order: Order | None = None
     """What to take in first if there is no row; an email that was sent needs none."""
+    sensitive: bool = False
+    """Once this is final, what the email says is erased. Who does not know it leaves that to a sweep."""
     written: str | None = field(default=None, init=False, compare=False, repr=False)
     """`as_row()` as JSON, where whoever made it could write that down more quickly; not taken along by `replace`."""
 
@@ -258,6 +260,8 @@ class StoredEmail:
     last_queued_at: datetime | None
     sent_at: datetime | None
     finished_at: datetime | None
+    erased_at: datetime | None
+    """When its content was erased: that of a sensitive email goes once it is finished."""
     reply: Mapping[str, Any] | None = None
     """The last conversation in short."""
     history: tuple[HistoryEntry, ...] = ()
@@ -271,6 +275,11 @@ class StoredEmail:
     def partly(self) -> bool:
         """It was sent, though not to everybody."""
         return self.status is Status.SENT and self.refused_recipients > 0
+
+    @property
+    def erased(self) -> bool:
+        """Whether what it said is gone for good."""
+        return self.erased_at is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -96,6 +96,7 @@ STATE = (
     Field("last_error", "text", stored=True),
     Field("dead_reason", "text", read=DEAD_REASONS, stored=True),
     Field("announced_at", "timestamptz"),
+    Field("erased_at", "timestamptz", read=moment, stored=True),
 )
 """The columns of `emails`: where an email stands."""
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypedDict
 
 from postroom.store.contents import digests_in, read_attachments
+from postroom.store.erasing import erase, sweep_erasable
 from postroom.store.ids import first_id_at
 from postroom.store.plan import Course, Plan, ask
 from postroom.store.questions import ENVELOPE, histories, stored
@@ -58,7 +59,7 @@ class Pruned:
     removed: int
     """Emails."""
     swept: int
-    """Attachments, keys, events and rows of the stream that nothing needed any more."""
+    """Attachments, keys, events, rows of the stream and contents of sensitive emails that nothing needed any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,8 +106,10 @@ def prunable(*, before: datetime, statuses: Collection[Status], limit: int) -> P
 
 
 def remove(batch: Batch) -> Plan[int]:
-    """Remove a batch, counting what goes."""
+    """Remove a batch, counting what goes. What sensitive ones say goes at once, and not when attachments are swept."""
     removed = 0
+    if batch.ids:
+        yield from erase(batch.ids, anyway=True)
     for status in set(batch.statuses):
         ids = [id for id, was in zip(batch.ids, batch.statuses, strict=True) if was is status]
         removed += yield from forget(ids, was=status)
@@ -145,27 +148,32 @@ def prune_batch(
 
 
 def read_archive(ids: Sequence[EmailId]) -> Plan[list[dict[str, Any]]]:
-    """Everything about these emails: state, content and history."""
+    """Everything about these emails: state, content and history. What sensitive ones say is in no archive."""
     rows = yield ask("archive", ids=list(ids))
     events = yield from histories(ids)
     found = []
     for row in rows:
         *_, text, html = row
         envelope = row[ENVELOPE]
-        contents = yield from read_attachments(digests_in(envelope or ""))
         email = stored(row, history=events.get(row[0], ()))
+        if email.sensitive:
+            found.append(as_archive(email, envelope=None, text=None, html=None, attachments={}))
+            continue
+        contents = yield from read_attachments(digests_in(envelope or ""))
         found.append(as_archive(email, envelope=envelope, text=text, html=html, attachments=contents))
     return found
 
 
 def sweep(*, before: datetime, keys_before: datetime, changes_before: datetime, limit: int) -> Plan[int]:
-    """Remove what nobody needs any more: attachments, events of emails long gone, keys and changes past their keep."""
+    """Remove what nobody needs any more: what sensitive emails said that are over, attachments, events of emails long
+    gone, keys and changes past their keep."""
+    erased = yield from sweep_erasable(limit=limit)
     unused = yield ask("unused_attachments", limit=limit)
     attachments = yield ask("sweep_attachments", digests=[digest for (digest,) in unused])
     events = yield ask("sweep_events", before=before, limit=limit)
     keys = yield ask("sweep_keys", before=keys_before, limit=limit)
     changes = yield ask("sweep_changes", before=changes_before, limit=limit)
-    return len(attachments) + len(events) + len(keys) + len(changes)
+    return erased + len(attachments) + len(events) + len(keys) + len(changes)
 
 
 def compact() -> Plan[None]:

@@ -16,7 +16,7 @@ from postroom.store.order import recipient_term, tags_in
 from postroom.store.plan import Plan, Row, Rows, Statement, ask
 from postroom.store.recipients import REFUSED, recipients_of
 from postroom.store.unreadable import DAMAGE, UNREADABLE, Reading, Words
-from postroom.vocabulary import DEFAULT_ROUTE, EmailId, Status
+from postroom.vocabulary import DEFAULT_ROUTE, SENSITIVE, EmailId, Status
 
 ENVELOPE = columns(STORED).index("envelope")
 """The place of the envelope among the `stored` columns."""
@@ -165,7 +165,7 @@ def matches(email: StoredEmail, wanted: Filter) -> bool:
         and wanted.reply_code in (None, email.reply_code)
         and (wanted.recipient is None or wanted.recipient.lower() in addresses)
         and (wanted.tag is None or wanted.tag in email.tags)
-        and (wanted.subject is None or wanted.subject.lower() in email.subject.lower())
+        and (wanted.subject is None or (not email.sensitive and wanted.subject.lower() in email.subject.lower()))
         and (wanted.since is None or email.created_at >= wanted.since)
         and (wanted.until is None or email.created_at < wanted.until)
     )
@@ -273,10 +273,10 @@ def _read(field: Field, found: Any, reading: Reading) -> Any:
 
 
 def _standing_in(email: Mapping[str, Any]) -> dict[str, Any]:
-    """What is shown in the place of a content that is gone."""
-    if email["subject"] is not None:
-        return {}
-    return {"subject": UNREADABLE, "message_id": "", "size": 0}
+    """What is shown in the place of a content that is gone, and of a subject that is nobody's business."""
+    if email["subject"] is None:
+        return {"subject": UNREADABLE, "message_id": "", "size": 0}
+    return {"subject": SENSITIVE} if email["sensitive"] else {}
 
 
 def _recipients(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from postroom.store.contract import Settlement
+from postroom.store.erasing import erase
 from postroom.store.housekeeping import forget
 from postroom.store.plan import Documents, News, Plan, ask
 from postroom.vocabulary import EmailId, Status
@@ -42,6 +43,8 @@ def recall(known: Sequence[Accepted], *, keep_sent: bool = True) -> Plan[set[Ema
     [[ids]] = yield ask("recall", accepted=Documents(rows))
     recalled = set[EmailId](json.loads(ids))
     yield News(recalled)
+    if recalled:
+        yield from erase(sorted(recalled))
     if not keep_sent:
         yield from forget(sorted(recalled), was=Status.SENT)
     return recalled

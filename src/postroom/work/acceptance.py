@@ -36,6 +36,7 @@ def accepted(parcel: Parcel, report: Report) -> Settlement | None:
         reply=detail,
         takeovers=takeovers,
         detail=detail,
+        sensitive=claimed.sensitive,
     )
     settlement.written = (
         f'{{"id":"{id}","token":{token},"status":"sent","attempts":{attempts},"doubts":0,"takeovers":{takeovers},'

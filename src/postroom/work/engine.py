@@ -27,6 +27,7 @@ from postroom.claim.meter import UNMETERED, Meter
 from postroom.claim.room import Room
 from postroom.claim.route import Route
 from postroom.logs import logger
+from postroom.sealing import NO_KEYS, Keyring
 from postroom.store.contract import Claim, Claimed
 from postroom.store.open import AsyncDatabase
 from postroom.work.attempts import Attempts
@@ -56,6 +57,8 @@ class EngineSettings:
     journals: Path = Path(".postroom")
     inline_limit: timedelta = timedelta(seconds=10)
     """How long an email may take whose sender waits for it, until its dot."""
+    keyring: Keyring = NO_KEYS
+    """What the contents of sensitive emails are opened with."""
 
 
 class Engine:
@@ -95,7 +98,7 @@ class Engine:
         self._database = database
         self._changed = changed
         self._meter = meter
-        self._loading = Loading(database)
+        self._loading = Loading(database, settings.keyring)
         self._grapevine = Grapevine(database, soon=self.crew.run_errand)
         self._room = Room()
         self.routes = {route.name: self._attempts(route) for route in routes}

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from postroom.channels import Channel
 from postroom.errors import StoreUnavailable, UnreadableEmail
+from postroom.sealing import NO_KEYS, Keyring
 from postroom.store.contents import Content, read_content
 from postroom.store.contract import Claimed
 from postroom.store.failures import damaged
@@ -25,8 +26,9 @@ AWAY = 0.5
 class Loading:
     """Makes emails ready that were claimed without their content."""
 
-    def __init__(self, database: AsyncDatabase) -> None:
+    def __init__(self, database: AsyncDatabase, keyring: Keyring = NO_KEYS) -> None:
         self._database = database
+        self.keyring = keyring
         self._turn = asyncio.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="postroom-loading")
 
@@ -34,7 +36,8 @@ class Loading:
         """Make an email ready. Raises `StoreUnavailable`, or whatever is wrong with this email."""
         async with self._turn:
             content = await self._read(email)
-            return await asyncio.get_running_loop().run_in_executor(self._thread, pack, email, channel, content)
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._thread, pack, email, channel, content, self.keyring)
 
     async def _read(self, email: Claimed) -> Content:
         try:

@@ -46,6 +46,7 @@ def came_back(email: Claimed, known: Accepted) -> Settlement | None:
         takeovers=email.takeovers,
         event="sent",
         detail=_detail(said),
+        sensitive=email.sensitive,
     )
 
 

@@ -53,7 +53,7 @@ class Packing:
         if self._was_accepted(email):
             return None
         try:
-            parcel = pack(email, self._channel)
+            parcel = pack(email, self._channel, keyring=self._loading.keyring)
         except Exception as error:  # noqa: BLE001  whatever it is, it is about this email alone
             self._refuse(email, error)
             return None

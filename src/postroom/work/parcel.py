@@ -9,6 +9,7 @@ from functools import lru_cache
 from postroom.channels import Channel
 from postroom.compose.frozen import recipients_in
 from postroom.errors import UnreadableEmail
+from postroom.sealing import NO_KEYS, Keyring, Opened, is_apart, opened
 from postroom.send.contract import Payload, Report
 from postroom.settle.attempt import Attempted, Outcome, RecipientState, RecipientStatus
 from postroom.settle.policy import RetryPolicy
@@ -46,21 +47,26 @@ class Parcel:
         return attempted(self.claimed, recipient_states(self.claimed, self.recipients))
 
 
-def pack(claimed: Claimed, channel: Channel, content: Content | None = None) -> Parcel:
+def pack(claimed: Claimed, channel: Channel, content: Content | None = None, keyring: Keyring = NO_KEYS) -> Parcel:
     """Make an email ready. Raises whatever preparing raises, or judging would: such an email is `invalid`.
 
-    `content` is that of an email which was claimed without. Beside the payload, nothing of it is kept.
+    `content` is that of an email which was claimed without. Beside the payload, nothing of it is kept. What a sensitive
+    email says is taken out of its box here, and nowhere else; it goes to those whom the box names, whoever may have
+    written other addresses on the outside.
     """
     insist_on_content(claimed)
     if claimed.channel != channel.name:
         raise UnreadableEmail(claimed.id, f"its route carries {channel.name}, and it is for {claimed.channel}")
-    source = content or claimed
-    states = None if claimed.outcomes is None else recipient_states(claimed, recipients_in(claimed.envelope))
+    outside: Claimed | Opened = claimed
+    source: Claimed | Content | Opened = content or claimed
+    if is_apart(claimed.envelope):
+        outside = source = opened(source.attachments, id=claimed.id, version=claimed.version, keyring=keyring)
+    states = None if claimed.outcomes is None else recipient_states(claimed, recipients_in(outside.envelope))
     payload = channel.prepare(
         id=claimed.id,
-        subject=claimed.subject,
+        subject=outside.subject,
         message_id=claimed.message_id,
-        envelope=claimed.envelope,
+        envelope=outside.envelope,
         text=source.text,
         html=source.html,
         attachments=source.attachments,
@@ -137,6 +143,7 @@ def settlement(claimed: Claimed, outcome: Outcome, *, doubt: bool, event: str | 
         event=event or _event(outcome, doubt),
         detail=detail,
         order=claimed.order,
+        sensitive=claimed.sensitive,
     )
 
 
@@ -162,6 +169,7 @@ def invalid(claimed: Claimed, error: Exception) -> Settlement:
         event="failed",
         detail=json.dumps({"outcome": "dead", "dead_reason": "invalid", "error": type(error).__name__}),
         order=claimed.order,
+        sensitive=claimed.sensitive,
     )
 
 

@@ -142,7 +142,7 @@ class Recovery:
     def _judge(self, email: Claimed, memory: Memory | None) -> Settlement:
         before = Claim(id=email.id, token=LeaseToken(email.claim.token - 1))
         if memory is not None and before in memory.replies:
-            return replace(memory.replies[before], claim=email.claim)
+            return replace(memory.replies[before], claim=email.claim, sensitive=email.sensitive)
         try:
             return _decide(email, _dot_left(email, before, memory))
         except Exception as error:  # noqa: BLE001  whatever it is, it is about this email alone

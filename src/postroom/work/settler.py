@@ -81,7 +81,7 @@ class Settler:
     def _is_more_than_a_settle(self, group: list[Settlement]) -> bool:
         """Whether it takes more than one statement, to be held together by a transaction."""
         listened = bool(self._database.listeners)
-        return listened or not self._keep_sent or any(settlement.order for settlement in group)
+        return listened or not self._keep_sent or any(settlement.order or settlement.sensitive for settlement in group)
 
     async def _persist(self, group: list[Settlement]) -> set[EmailId]:
         """Have the database record a group, however long it takes to come back; those that were ours to settle."""

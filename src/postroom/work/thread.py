@@ -49,6 +49,7 @@ def worker_settings(
         pruning=_pruning(settings),
         journals=settings.journal or journal_folder(url, settings.tables),
         role=role,
+        keyring=settings.keyring(),
     )
 
 

@@ -23,6 +23,7 @@ from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.store import heartbeats, housekeeping, overview
 from postroom.store.contract import Claimed
+from postroom.store.erasing import sweep_erasable
 from postroom.store.open import AsyncDatabase
 from postroom.work.engine import Engine, EngineSettings
 from postroom.work.pruner import Pruner, Pruning
@@ -211,4 +212,5 @@ class Worker:
         return "it is stopping" if self._feed.stopping.is_set() else ""
 
     async def _compact(self) -> None:
+        await self._database.run(sweep_erasable())
         await self._database.run(housekeeping.compact())

@@ -3,7 +3,8 @@
 --   postroom_owner   owns the tables and applies migrations
 --   postroom_app     may enqueue, and see nothing of what others enqueued but who holds a key
 --   postroom_worker  may do what workers, the desk and housekeeping do; cannot change the schema
---   postroom_reader  may look, and touch nothing; sees no password, session, code or token
+--   postroom_reader  may look, and touch nothing; sees no password, session, code or token, and not what emails say:
+--                    whom they are for and their subjects, but no text and no attachment; of sensitive ones no subject
 
 DO $$
 DECLARE
@@ -47,3 +48,8 @@ GRANT SELECT ON ALL TABLES IN SCHEMA postroom TO postroom_reader;
 -- Not at what lets people in: a hash can be tried out, a key makes codes.
 REVOKE SELECT ON postroom.people, postroom.people_secrets, postroom.sessions, postroom.codes, postroom.tokens
 FROM postroom_reader;
+-- Nor at what emails say: a sign-in code stands in an email, too. What sensitive ones say is in a box among the
+-- attachments, and in the texts of those that a release before took in.
+REVOKE SELECT ON postroom.contents, postroom.attachments FROM postroom_reader;
+GRANT SELECT (email_id, version, subject, message_id, envelope, size, terms) ON postroom.contents TO postroom_reader;
+GRANT SELECT (digest, size) ON postroom.attachments TO postroom_reader;

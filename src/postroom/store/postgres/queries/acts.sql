@@ -2,7 +2,7 @@
 
 -- Lock emails for an act, in one order, so that acts wait for each other instead of deadlocking.
 -- name: lock
-SELECT e.id::text, e.status, e.attempts, e.max_attempts, e.outcomes, e.version, e.doubts, e.due_at, e.route, e.channel
+SELECT e.id::text, e.status, e.attempts, e.outcomes, e.version, e.route, e.channel, e.sensitive, e.kind, e.erased_at
 FROM postroom.emails e
 WHERE e.id IN (SELECT json_array_elements_text((:ids::text)::json)::uuid)
 ORDER BY e.id
@@ -40,12 +40,13 @@ SELECT pg_notify('postroom', '');
 -- name: wake_routes
 SELECT pg_notify('postroom', json_array_elements_text((:routes::text)::json));
 
--- Let emails that wait on one route leave by another.
+-- Let emails that wait on one route leave by another: sensitive ones if so asked, the codes of sign-ins never.
 -- name: move_route
 WITH first AS MATERIALIZED (
     SELECT id
     FROM postroom.emails
     WHERE {waiting} AND route = :route::text
+        AND (NOT sensitive OR (:sensitive::boolean AND kind <> 'admin.tfa'))
     ORDER BY priority, due_at, id
     LIMIT :limit::bigint
     FOR UPDATE SKIP LOCKED

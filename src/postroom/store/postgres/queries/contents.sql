@@ -60,10 +60,11 @@ INSERT INTO postroom.contents (email_id, version, {content}, terms)
 SELECT email_id, version, {content}, terms::text
 FROM incoming;
 
--- The content of one version of an email.
+-- The content of one version of an email, and whether it may be shown.
 -- name: content
-SELECT c.subject, c.message_id, c.envelope, c.text, c.html, c.terms
+SELECT c.subject, c.message_id, c.envelope, c.text, c.html, c.terms, coalesce(e.sensitive, false)
 FROM postroom.contents c
+LEFT JOIN postroom.emails e ON e.id = c.email_id
 WHERE c.email_id = :id::uuid AND c.version = :version::smallint;
 
 -- Attachments that no email seems to carry any more, locked. Those a running enqueue holds are skipped.
@@ -87,3 +88,70 @@ SELECT version, subject, envelope, size
 FROM postroom.contents
 WHERE email_id = :id::uuid
 ORDER BY version;
+
+-- Whether a sensitive email has done what it was for, and what it says can go. One that died of something else may still
+-- be retried, until it expires; the code of a sign-in never is.
+-- fragment: over
+(
+    status IN ('sent', 'cancelled')
+    OR (status = 'dead' AND (dead_reason = 'expired' OR kind = 'admin.tfa' OR expires_at <= {now}))
+)
+
+-- Sensitive emails that are over and still say something.
+-- name: to_erase
+SELECT e.id::text
+FROM postroom.emails e
+WHERE sensitive AND erased_at IS NULL AND status IN ('sent', 'cancelled', 'dead') AND {over}
+ORDER BY e.id
+LIMIT :limit::bigint
+FOR UPDATE SKIP LOCKED;
+
+-- Boxes are named so, and not by a digest; as a range, because in most collations no index serves a prefix.
+-- fragment: is_box
+digest > 'box' AND digest < 'bp'
+
+-- Boxes that belong to no email: what a duplicate said, for one. A box comes with its use or not at all.
+-- name: unused_boxes
+SELECT a.digest
+FROM postroom.attachments a
+WHERE {is_box} AND NOT EXISTS (SELECT FROM postroom.attachment_uses u WHERE u.digest = a.digest)
+LIMIT :limit::bigint
+FOR UPDATE SKIP LOCKED;
+
+-- How boxes begin, and how many begin so, among the first of them.
+-- name: boxes
+SELECT beginning, count(*)
+FROM (
+    SELECT encode(substr(content, 1, :length::integer), 'hex') AS beginning
+    FROM postroom.attachments
+    WHERE {is_box}
+    LIMIT :limit::bigint
+) AS first_ones
+GROUP BY beginning;
+
+-- Note of these emails that their content is erased: of sensitive ones that are over, or of any that are sensitive.
+-- name: erase
+UPDATE postroom.emails
+SET erased_at = {now}
+WHERE id = ANY (ARRAY (SELECT json_array_elements_text((:ids::text)::json)::uuid))
+    AND sensitive AND erased_at IS NULL AND (:anyway::boolean OR {over})
+RETURNING id::text;
+
+-- What these emails carry is theirs no more.
+-- name: drop_uses
+DELETE FROM postroom.attachment_uses
+WHERE email_id = ANY (ARRAY (SELECT json_array_elements_text((:ids::text)::json)::uuid))
+RETURNING digest;
+
+-- What stands outside the boxes of these emails, every version.
+-- name: envelopes
+SELECT email_id::text, version, envelope
+FROM postroom.contents
+WHERE email_id = ANY (ARRAY (SELECT json_array_elements_text((:ids::text)::json)::uuid));
+
+-- Leave nothing of contents but whom they were for.
+-- name: blank
+UPDATE postroom.contents c
+SET subject = n.subject, envelope = n.envelope, text = NULL, html = NULL
+FROM json_to_recordset((:contents::text)::json) AS n (email_id uuid, version smallint, subject text, envelope text)
+WHERE c.email_id = n.email_id AND c.version = n.version;

@@ -12,7 +12,7 @@
     AND (:since::timestamptz IS NULL OR e.created_at >= :since::timestamptz)
     AND (:until::timestamptz IS NULL OR e.created_at < :until::timestamptz)
     AND (:reply_code::int IS NULL OR e.reply_code = :reply_code::int)
-    AND (:subject::text IS NULL OR strpos(lower(c.subject), :subject::text) > 0)
+    AND (:subject::text IS NULL OR (NOT e.sensitive AND strpos(lower(c.subject), :subject::text) > 0))
     AND NOT EXISTS (
         SELECT
         FROM json_array_elements_text((:terms::text)::json) AS wanted (term)
@@ -36,7 +36,7 @@ ORDER BY id;
 -- The LIMIT keeps the planner from merging the two tables, which would read all content newer than the page.
 -- fragment: with_content
 LEFT JOIN LATERAL (
-    SELECT *
+    SELECT subject, message_id, envelope, size, terms
     FROM postroom.contents
     WHERE email_id = e.id AND version = e.version
     LIMIT 1

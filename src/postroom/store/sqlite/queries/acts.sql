@@ -2,7 +2,7 @@
 
 -- Look at emails before an act; the writer's transaction is the lock.
 -- name: lock
-SELECT e.id, e.status, e.attempts, e.max_attempts, e.outcomes, e.version, e.doubts, e.due_at, e.route, e.channel
+SELECT e.id, e.status, e.attempts, e.outcomes, e.version, e.route, e.channel, e.sensitive, e.kind, e.erased_at
 FROM postroom_emails e
 WHERE e.id IN (SELECT value FROM json_each(:ids))
 ORDER BY e.id;
@@ -43,13 +43,14 @@ SELECT 1;
 -- name: wake_routes
 SELECT 1;
 
--- Let emails that wait on one route leave by another.
+-- Let emails that wait on one route leave by another: sensitive ones if so asked, the codes of sign-ins never.
 -- name: move_route
 DELETE FROM postroom_picked;
 INSERT INTO postroom_picked (id)
 SELECT id
 FROM postroom_emails
 WHERE {waiting} AND route = :route
+    AND (NOT sensitive OR (:sensitive AND kind <> 'admin.tfa'))
 ORDER BY priority, due_at, id
 LIMIT :limit;
 {reroute};

@@ -48,10 +48,11 @@ SELECT
     json_extract(value, '$.terms')
 FROM (SELECT :content AS value);
 
--- The content of one version of an email.
+-- The content of one version of an email, and whether it may be shown.
 -- name: content
-SELECT c.subject, c.message_id, c.envelope, c.text, c.html, c.terms
+SELECT c.subject, c.message_id, c.envelope, c.text, c.html, c.terms, coalesce(e.sensitive, 0)
 FROM postroom_contents c
+LEFT JOIN postroom_emails e ON e.id = c.email_id
 WHERE c.email_id = :id AND c.version = :version;
 
 -- Attachments that no email carries any more; the writer's transaction is the lock.
@@ -74,3 +75,73 @@ SELECT version, subject, envelope, size
 FROM postroom_contents
 WHERE email_id = :id
 ORDER BY version;
+
+-- Whether a sensitive email has done what it was for, and what it says can go. One that died of something else may still
+-- be retried, until it expires; the code of a sign-in never is.
+-- fragment: over
+(
+    status IN ('sent', 'cancelled')
+    OR (status = 'dead' AND (dead_reason = 'expired' OR kind = 'admin.tfa' OR expires_at <= :now))
+)
+
+-- Sensitive emails that are over and still say something.
+-- name: to_erase
+SELECT id
+FROM postroom_emails
+WHERE sensitive AND erased_at IS NULL AND status IN ('sent', 'cancelled', 'dead') AND {over}
+ORDER BY id
+LIMIT :limit;
+
+-- Boxes are named so, and not by a digest.
+-- fragment: is_box
+digest > 'box' AND digest < 'bp'
+
+-- Boxes that belong to no email: what a duplicate said, for one. A box comes with its use or not at all.
+-- name: unused_boxes
+SELECT a.digest
+FROM postroom_attachments a
+WHERE {is_box} AND NOT EXISTS (SELECT 1 FROM postroom_attachment_uses u WHERE u.digest = a.digest)
+LIMIT :limit;
+
+-- How boxes begin, and how many begin so, among the first of them.
+-- name: boxes
+SELECT beginning, count(*)
+FROM (
+    SELECT lower(hex(substr(content, 1, :length))) AS beginning
+    FROM postroom_attachments
+    WHERE {is_box}
+    LIMIT :limit
+) AS first_ones
+GROUP BY beginning;
+
+-- Note of these emails that their content is erased: of sensitive ones that are over, or of any that are sensitive.
+-- name: erase
+UPDATE postroom_emails
+SET erased_at = :now
+WHERE id IN (SELECT value FROM json_each(:ids))
+    AND sensitive AND erased_at IS NULL AND (:anyway OR {over})
+RETURNING id;
+
+-- What these emails carry is theirs no more.
+-- name: drop_uses
+DELETE FROM postroom_attachment_uses
+WHERE email_id IN (SELECT value FROM json_each(:ids))
+RETURNING digest;
+
+-- What stands outside the boxes of these emails, every version.
+-- name: envelopes
+SELECT email_id, version, envelope
+FROM postroom_contents
+WHERE email_id IN (SELECT value FROM json_each(:ids));
+
+-- Leave nothing of contents but whom they were for.
+-- name: blank
+UPDATE postroom_contents
+SET subject = n.subject, envelope = n.envelope, text = NULL, html = NULL
+FROM (
+    SELECT
+        json_extract(value, '$.email_id') AS email_id, json_extract(value, '$.version') AS version,
+        json_extract(value, '$.subject') AS subject, json_extract(value, '$.envelope') AS envelope
+    FROM json_each(:contents)
+) AS n
+WHERE postroom_contents.email_id = n.email_id AND postroom_contents.version = n.version;

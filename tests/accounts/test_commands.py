@@ -9,10 +9,10 @@ import pytest
 from postroom import Outbox
 from postroom.accounts.accounts import get_person
 from postroom.accounts.chance import typed_code
+from postroom.accounts.guessing import Caller
 from postroom.accounts.passwords import is_right
 from postroom.accounts.secret import secret_key
-from postroom.accounts.sessions import find_session
-from postroom.accounts.steps import Entered, Half, first_step, second_step
+from postroom.accounts.steps import Entered, Knock, first_step
 from postroom.accounts.tokens import find_token
 from postroom.accounts.values import Role
 from tests.cli.conftest import CommandLine, own_surroundings
@@ -123,19 +123,17 @@ def test_somebody_is_removed(postroom: CommandLine) -> None:
 
 def test_a_code_is_printed_that_completes_a_sign_in(postroom: CommandLine) -> None:
     add_ada(postroom)
+    answer = postroom("user", "code", NAME)
     with Outbox(postroom.database) as outbox:
         run = outbox.database.run
-        key = run(secret_key(outbox.settings))
+        caller = Caller(name=NAME, address="", key=run(secret_key(outbox.settings)))
         kept = run(get_person(NAME)).password
-        began = run(first_step(NAME, kept=kept, right=True, token="half", post=None, key=key, address=""))
-        answer = postroom("user", "code", NAME)
-        half = run(find_session("half"))
-        assert half is not None
-        entered = run(second_step(half, "half", "full", typed_code(answer.out.strip()), key=key, address=""))
+        knock = Knock(caller=caller, kept=kept, right=True, token="t", code=typed_code(answer.out))
+        entered = run(first_step(knock, lambda person: pytest.fail("nothing is to be mailed")))
 
-    assert isinstance(began, Half)
     assert re.fullmatch(r"\d{6}\n", answer.out)
     assert isinstance(entered, Entered)
+    assert entered.by == "host"
 
 
 def test_a_token_is_shown_once_and_found_by_what_was_shown(postroom: CommandLine) -> None:

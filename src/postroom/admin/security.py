@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Awaitable, Callable
+from math import ceil
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -133,8 +134,8 @@ def retry_after(request: Request) -> float:
 def _refusal(request: Request, visit: Visit) -> Exception:
     if visit.forged_token:
         limiter: Limiter = request.app.state.forgeries
-        if limiter.wait(address_of(request), time.monotonic()):
-            return _error(429, "too_many", "too many tokens that stand for nothing", "wait a minute")
+        if wait := limiter.wait(address_of(request), time.monotonic()):
+            return _too_many(wait, "too many tokens that stand for nothing")
         return _error(401, "bad_token", "the token stands for nothing", "make one with `postroom user token`")
     if not _is_page(request) or is_dev(request):
         return _error(401, "not_signed_in", "nobody is signed in", "sign in at /admin/sign-in, or show an API token")
@@ -178,6 +179,12 @@ def _path(request: Request) -> str:
 
 def _root(request: Request) -> str:
     return str(request.scope.get("root_path", "")).rstrip("/")
+
+
+def _too_many(wait: float, message: str) -> ApiError:
+    seconds = ceil(wait)
+    remedy = f"wait {seconds} s"
+    return ApiError(status=429, code="too_many", message=message, remedy=remedy, headers={"Retry-After": str(seconds)})
 
 
 def _error(status: int, code: str, message: str, remedy: str) -> ApiError:

@@ -16,12 +16,11 @@ from postroom.accounts.accounts import (
     change_password,
     change_role,
     everybody,
-    normal_name,
     remove_person,
-    typed_name,
 )
 from postroom.accounts.audit import read_audit, write_audit
 from postroom.accounts.chance import new_code
+from postroom.accounts.names import normal_name, typed_name
 from postroom.accounts.passwords import check_new, hash_password
 from postroom.accounts.secret import secret_key
 from postroom.accounts.steps import code_from_the_host

@@ -19,6 +19,7 @@ from postroom.operate.finding import find, understand, whole_pages
 from postroom.operate.house import counted, house, standing
 from postroom.operate.one_email import known_id, visible_email, visible_letter, whole_email
 from postroom.operate.recognise import email_id
+from postroom.operate.standstill import standstill
 from postroom.operate.values import (
     ActResult,
     Dashboard,
@@ -150,6 +151,11 @@ class Verbs(Shell):
     def routes(self) -> Plan[tuple[RouteView, ...]]:
         """Every way out that a worker has used or the settings know, and how it is doing."""
         return routes(self._declared)
+
+    @asks
+    def standstill(self, route: str) -> Plan[str]:
+        """Why no email leaves by a route now, in a few words that name no server; empty when they do."""
+        return standstill(route, self._declared)
 
     @does
     def pause_route(self, name: str, reason: str, by: str, *, workspaces: Workspaces = None) -> Plan[Breaker]:

@@ -60,27 +60,6 @@ DELETE FROM postroom_people
 WHERE id = :id
 RETURNING id;
 
--- What is remembered of a name that was typed. The writer's transaction is lock enough.
--- name: lock_door
-DELETE FROM postroom_doors
-WHERE updated_at < :now - 345600000000 AND name <> :name;
-INSERT INTO postroom_doors (name, updated_at)
-VALUES (:name, :now)
-ON CONFLICT DO NOTHING;
-SELECT failures, locks, failed_at, locked_until, :now
-FROM postroom_doors
-WHERE name = :name;
-
--- What is to be remembered of it.
--- name: change_door
-UPDATE postroom_doors
-SET failures = :failures,
-    locks = :locks,
-    failed_at = :failed_at,
-    locked_until = :locked_until,
-    updated_at = :now
-WHERE name = :name;
-
 -- A sign-in begins, or begins anew once it is complete; those whose time is up go.
 -- name: begin_session
 DELETE FROM postroom_sessions
@@ -135,7 +114,7 @@ ORDER BY made_at;
 UPDATE postroom_codes
 SET tries = tries + 1
 WHERE person_id = :person
-    AND (session = :session OR session IS NULL)
+    AND (session = :session OR session = :apart OR session IS NULL)
     AND ended_at IS NULL
     AND expires_at > :now
     AND tries < :tries

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 
 from postroom import Outbox
 from postroom.accounts.accounts import get_person
 from postroom.accounts.chance import typed_code
+from postroom.accounts.factors import confirm_authenticator, offer_authenticator
 from postroom.accounts.guessing import Caller
+from postroom.accounts.letters import ACCOUNT_KIND
 from postroom.accounts.passwords import is_right
 from postroom.accounts.secret import secret_key
 from postroom.accounts.steps import Entered, Knock, first_step
 from postroom.accounts.tokens import find_token
+from postroom.accounts.totp import code_at, step_of
 from postroom.accounts.values import Role
 from tests.cli.conftest import CommandLine, own_surroundings
 
@@ -21,6 +25,7 @@ __all__ = ["own_surroundings"]
 
 PASSWORD = "correct horse battery staple"
 NAME = "ada@example.org"
+SECRET = b"12345678901234567890"
 
 
 @pytest.fixture
@@ -39,7 +44,9 @@ def test_somebody_is_added_and_listed(postroom: CommandLine) -> None:
     add_ada(postroom, "--role", "operator", "--workspace", "sales", "--workspace", "berlin")
     answer = postroom("user", "list", "--json")
 
-    assert answer.json == {"people": [{"name": NAME, "role": "operator", "workspaces": ["berlin", "sales"]}]}
+    [listed] = answer.json["people"]
+
+    assert (listed["name"], listed["role"], listed["workspaces"]) == (NAME, "operator", ["berlin", "sales"])
     assert NAME in postroom("user", "list").out
 
 
@@ -134,6 +141,38 @@ def test_a_code_is_printed_that_completes_a_sign_in(postroom: CommandLine) -> No
     assert re.fullmatch(r"\d{6}\n", answer.out)
     assert isinstance(entered, Entered)
     assert entered.by == "host"
+
+
+def test_who_has_what_beside_email_is_listed_and_taken_away_and_they_are_told(postroom: CommandLine) -> None:
+    add_ada(postroom)
+    with Outbox(postroom.database) as outbox:
+        run, now = outbox.database.run, datetime.now(UTC)
+        key, person = run(secret_key(outbox.settings)), run(get_person(NAME)).person
+        run(offer_authenticator(person, SECRET, key=key))
+        assert run(confirm_authenticator(person, code_at(SECRET, step_of(now)), ["a" * 10, "b" * 10], key=key))
+
+    assert "authenticator, 2 recovery codes" in postroom("user", "list").out
+    assert postroom("user", "list", "--json").json["people"][0]["recovery_codes"] == 2
+    assert "authenticator" in postroom("user", "second-factor", NAME).out
+    assert "codes by email" in postroom("user", "second-factor", NAME, "--reset").out
+    assert postroom("user", "second-factor", NAME, "--json").json["authenticator"] is False
+    assert postroom("user", "audit", "--json").json["entries"][0]["what"] == "authenticator_off"
+    with Outbox(postroom.database) as outbox:
+        [told] = outbox.list(kind=ACCOUNT_KIND).emails
+    assert told.recipients[0].address == NAME
+
+
+@pytest.mark.parametrize("name", ["ＡＤＡ@example.org", "ａｄａ@example.org", " ADA@EXAMPLE.ORG "])
+def test_people_are_found_however_their_name_is_spelled(postroom: CommandLine, name: str) -> None:
+    add_ada(postroom)
+
+    assert postroom("user", "role", name, "viewer").code == 0
+
+
+def test_nobody_is_added_under_a_name_that_only_looks_like_another(postroom: CommandLine) -> None:
+    answer = postroom("user", "add", "ａｄａ@example.org", "--password-stdin", input=f"{PASSWORD}\n")
+
+    assert (answer.code, "plain letters" in answer.err) == (2, True)
 
 
 def test_a_token_is_shown_once_and_found_by_what_was_shown(postroom: CommandLine) -> None:

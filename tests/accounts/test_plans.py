@@ -41,9 +41,9 @@ async def fill(outbox: AsyncOutbox) -> None:
     now = "1" if dialect.name == "sqlite" else "now()"
     async with outbox.transaction() as connection:
         for into in (
-            f"people (id, name, role, password, created_at) {numbers} SELECT 'p' || n, 'p' || n, '', '', {now} FROM n",
+            f"people (id, name, role, password, created_at) {numbers} SELECT 'p' || n, n || '', '', '', {now} FROM n",
             f"budgets (name, spent_until) {numbers} SELECT 'name ' || n, {later} FROM n",
-            f"known_addresses (person_id, digest, seen_at) {numbers} SELECT 'p' || (n / 10 + 1), 'd' || n, {later} FROM n",
+            f"known_addresses (person_id, digest, seen_at) {numbers} SELECT 'p' || (n / 10 + 1), n || '', {later} FROM n",
             f"recovery_codes (person_id, digest) {numbers} SELECT 'p' || (n / 10 + 1), 'd' || n FROM n",
         ):
             await connection.execute(f"INSERT INTO {tables}{into}")

@@ -66,11 +66,11 @@ class DoorKeeper:
         verdict is withheld for a right one, too.
         """
         caller, token = await self._caller(typed_name(name), address), new_token()
-        account = await self._ask(find_person(caller.name))
+        account = await self.ask(find_person(caller.name))
         kept = account.password if account else None
         right = await self._passwords.is_right(kept, password)
         knock = Knock(caller=caller, kept=kept, right=right, token=token, code=typed_code(code), mail=mail)
-        answer = await self._do(first_step(knock, self._posting(address)))
+        answer = await self.do(first_step(knock, self._posting(address)))
         return (token, answer) if isinstance(answer, Half | Entered) else answer
 
     async def resend(self, token: str, *, address: str) -> timedelta | None:
@@ -79,7 +79,7 @@ class DoorKeeper:
         if session is None or session.stage is not Stage.HALF:
             return None
         caller = await self._caller(session.person.name, address)
-        return await self._do(another_code(session, token, self._posting(address), caller=caller))
+        return await self.do(another_code(session, token, self._posting(address), caller=caller))
 
     async def enter(self, token: str, code: str, *, address: str) -> tuple[str, Entered] | WrongCode | Refused:
         """The second step: the code. The token of a session, another one than that of the first step."""
@@ -87,7 +87,7 @@ class DoorKeeper:
         if session is None or session.stage is not Stage.HALF:
             return Refused()
         fresh, caller = new_token(), await self._caller(session.person.name, address)
-        answer = await self._do(second_step(session, token, fresh, typed_code(code), caller=caller))
+        answer = await self.do(second_step(session, token, fresh, typed_code(code), caller=caller))
         return (fresh, answer) if isinstance(answer, Entered) else answer
 
     async def follow_up(self, name: str, answer: Refused | Withheld | WrongCode | Entered, *, address: str) -> None:
@@ -98,7 +98,7 @@ class DoorKeeper:
             return
         if isinstance(answer, Withheld):
             caller = await self._caller(typed_name(name), address)
-            alarm = await self._do(after_withheld(answer, self._posting(address), caller=caller))
+            alarm = await self.do(after_withheld(answer, self._posting(address), caller=caller))
         else:
             alarm = answer.alarm
         if alarm is not None:
@@ -110,9 +110,13 @@ class DoorKeeper:
         letter = ChangeLetter(to=person.name, change=change, address=address)
         await self._outbox.enqueue(letter.email(), priority="urgent", kind=ACCOUNT_KIND)
 
+    async def check_password(self, kept: str | None, password: str) -> bool:
+        """Whether it is the password that was kept; takes as long when none was."""
+        return await self._passwords.is_right(kept, password)
+
     async def factors(self, person: Person) -> Factors:
         """What somebody has beside the mail."""
-        return await self._ask(factors_of(person.id))
+        return await self.ask(factors_of(person.id))
 
     def code_route(self, person: Person) -> str:
         """By which route a code would leave."""
@@ -121,25 +125,25 @@ class DoorKeeper:
     async def leave(self, token: str, *, address: str) -> None:
         """Sign out."""
         session = await self.session(token)
-        await self._do(end_session(token))
+        await self.do(end_session(token))
         if session is not None and session.stage is Stage.FULL:
             await self.note(session.person.name, "sign_out", address=address)
 
     async def session(self, token: str) -> Session | None:
-        return await self._ask(find_session(token))
+        return await self.ask(find_session(token))
 
     async def token(self, token: str) -> Token | None:
-        return await self._ask(find_token(token))
+        return await self.ask(find_token(token))
 
     async def note(self, actor: str, what: str, *, address: str, **detail: object) -> None:
         """A line in the audit log."""
-        await self._do(write_audit(actor, what, address=address, **detail))
+        await self.do(write_audit(actor, what, address=address, **detail))
 
     async def audit(
         self, *, actor: str | None = None, what: str | None = None, before: int | None = None, limit: int = 100
     ) -> AuditPage:
         """A page of the audit log, newest first."""
-        return await self._ask(read_audit(actor=actor, what=what, before=before, limit=limit))
+        return await self.ask(read_audit(actor=actor, what=what, before=before, limit=limit))
 
     async def _caller(self, name: str, address: str) -> Caller:
         return Caller(name=name, address=address, key=await self.key())
@@ -163,8 +167,10 @@ class DoorKeeper:
         clock = self._outbox.clock
         return (clock() if clock else None) or datetime.now(UTC)
 
-    async def _do(self, plan: Plan[T]) -> T:
+    async def do(self, plan: Plan[T]) -> T:
+        """Carry a plan out in a transaction of its own."""
         return await self._outbox.database.run(plan)
 
-    async def _ask(self, plan: Plan[T]) -> T:
+    async def ask(self, plan: Plan[T]) -> T:
+        """The same for one that only looks."""
         return await self._outbox.database.run(plan, writes=False)

@@ -15,7 +15,7 @@ from postroom.admin.contents import letter_view
 from postroom.admin.contexts import ConfirmPage, ReplayPage
 from postroom.admin.corrections import changed, written
 from postroom.admin.notices import with_notice
-from postroom.admin.places import operations_of, root_of
+from postroom.admin.places import actor_of, operations_of, root_of
 from postroom.admin.rendering import render
 from postroom.admin.security import content_policy, needs, safe_next
 from postroom.errors import EmailNotFound, InvalidEmail, NotApplicable
@@ -27,6 +27,8 @@ router = APIRouter(include_in_schema=False)
 Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
 
 ACTS = ("retry", "dismiss", "cancel")
+LONGEST_REASON = 500
+"""Characters of why somebody did something."""
 ALL = "-all"
 """What the name of an act ends with when it is about everything that a search finds."""
 
@@ -47,7 +49,8 @@ async def act(request: Request, person: Operator) -> Response:
             name, chosen, by=person.name, dry_run=True, workspaces=person.workspaces
         )
         return _ask(request, person, name, address, ids, counted, back)
-    result = await operations_of(request).act(name, chosen, by=person.name, workspaces=person.workspaces)
+    by, reason = actor_of(request, person), _text(form, "reason")[:LONGEST_REASON]
+    result = await operations_of(request).act(name, chosen, by=by, reason=reason, workspaces=person.workspaces)
     return _go(with_notice(back, name, count=result.done, left=result.skipped))
 
 
@@ -65,7 +68,10 @@ async def replay(request: Request, person: Operator, id: str) -> Response:
         view = await operations.email(id, workspaces=person.workspaces)
         letter = await operations.letter(id, workspaces=person.workspaces)
         corrections = changed(form, written(view.email, letter))
-        await operations.act_on_one("replay", id, by=person.name, corrections=corrections, workspaces=person.workspaces)
+        by, reason = actor_of(request, person), _text(form, "reason")[:LONGEST_REASON]
+        await operations.act_on_one(
+            "replay", id, by=by, corrections=corrections, reason=reason, workspaces=person.workspaces
+        )
     except InvalidEmail as error:
         return await _replay_page(request, person, id, form=form, problem=str(error))
     except NotApplicable:
@@ -81,7 +87,7 @@ async def act_on_one(request: Request, person: Operator, id: str, name: str) -> 
     if name not in ACTS:
         raise HTTPException(404)
     try:
-        await operations_of(request).act_on_one(name, id, by=person.name, workspaces=person.workspaces)
+        await operations_of(request).act_on_one(name, id, by=actor_of(request, person), workspaces=person.workspaces)
     except EmailNotFound:
         return _go(with_notice(back, "unknown"))
     except NotApplicable:
@@ -94,13 +100,13 @@ async def transport(request: Request, person: Operator, name: str) -> Response:
     """Pause or resume a route."""
     form = await request.form()
     which, home = _text(form, "name"), f"{root_of(request)}/admin"
-    operations = operations_of(request)
+    operations, by = operations_of(request), actor_of(request, person)
     try:
         if name == "pause":
             reason = _text(form, "reason") or "paused by a person"
-            await operations.pause_route(which, reason, person.name, workspaces=person.workspaces)
+            await operations.pause_route(which, reason, by, workspaces=person.workspaces)
         elif name == "resume":
-            await operations.resume_route(which, person.name, workspaces=person.workspaces)
+            await operations.resume_route(which, by, workspaces=person.workspaces)
         else:
             raise HTTPException(404)
     except RouteNotFound:

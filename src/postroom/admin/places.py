@@ -7,6 +7,8 @@ from typing import cast
 from fastapi import Request
 
 from postroom.accounts.values import Person, Role
+from postroom.admin.visit import address_of, known_visit
+from postroom.operate import Actor
 from postroom.operate.service import AsyncOperations
 
 
@@ -23,3 +25,10 @@ def may_act(person: Person) -> bool:
 def root_of(request: Request) -> str:
     """Where this app is mounted."""
     return str(request.scope.get("root_path", "")).rstrip("/")
+
+
+def actor_of(request: Request, person: Person) -> Actor:
+    """Who acts by this request, as the audit log tells it."""
+    visit = known_visit(request)
+    token = visit.by_token if visit is not None else None
+    return Actor(name=person.name, address=address_of(request), token=token)

@@ -20,12 +20,14 @@ from starlette.responses import RedirectResponse, Response
 
 from postroom.accounts.chance import same
 from postroom.accounts.door import DoorKeeper
+from postroom.accounts.names import printable
 from postroom.accounts.values import Person, Role
 from postroom.admin.bodies import BodyLimit, largest_body
 from postroom.admin.errors import ApiError
 from postroom.admin.headers import SecurityHeaders, content_policy
 from postroom.admin.limits import Limiter
 from postroom.admin.visit import Visit, address_of, is_dev, keeper, known_visit, visit_of
+from postroom.operate.wording import count_of
 from postroom.outbox import AsyncOutbox
 
 __all__ = ["content_policy", "csrf_token", "install", "needs", "safe_next", "sign_in_path"]
@@ -64,7 +66,8 @@ def needs(role: Role) -> Callable[[Request], Awaitable[Person]]:
     """A dependency: the person who asks, fully signed in and with at least this role.
 
     `person: Person = Depends(needs(Role.VIEWER))`. Anybody else gets 401 or 403 from the API, and the sign-in page from
-    a page. What changes anything is checked for forgery, and written to the audit log before it is done.
+    a page. What changes anything is checked for forgery. An act writes its own line to the audit log; a refusal is
+    written here.
     """
 
     async def allowed(request: Request) -> Person:
@@ -72,11 +75,10 @@ def needs(role: Role) -> Callable[[Request], Awaitable[Person]]:
         if visit.person is None:
             raise _refusal(request, visit)
         if not visit.person.role.may(role):
-            await _note(request, visit, refused=f"needs {role}")
+            await _note_refusal(request, visit, role)
             raise _error(403, "not_allowed", f"this needs the role {role}", "ask an admin to do it, or for the role")
         if request.method not in SAFE_METHODS:
             await check_forgery(request)
-            await _note(request, visit)
         return visit.person
 
     return allowed
@@ -131,6 +133,11 @@ def retry_after(request: Request) -> float:
     return limiter.wait(address_of(request), time.monotonic())
 
 
+def span(seconds: float) -> str:
+    """How long somebody has to wait, rounded up: `30 s`, `12 minutes`."""
+    return count_of(ceil(seconds / 60), "minute") if seconds > 90 else f"{max(1, ceil(seconds))} s"
+
+
 def _refusal(request: Request, visit: Visit) -> Exception:
     if visit.forged_token:
         limiter: Limiter = request.app.state.forgeries
@@ -151,14 +158,17 @@ async def _to_sign_in(request: Request, needed: Exception) -> Response:
     return RedirectResponse(target, status_code=303)
 
 
-async def _note(request: Request, visit: Visit, **detail: object) -> None:
-    """A line in the audit log, before anything is done: an act without a line would be worse than the reverse."""
+async def _note_refusal(request: Request, visit: Visit, role: Role) -> None:
+    """A line in the audit log: somebody asked for what they may not. What is done writes its own."""
     assert visit.person is not None
-    if visit.by_token is not None:
-        detail["token"] = visit.by_token
     route = request.scope.get("route")
-    what = f"{request.method} {_CONVERTER.sub('}', getattr(route, 'path', _path(request)))}"
-    await keeper(request).note(visit.person.name, what, address=address_of(request), **request.path_params, **detail)
+    asked = f"{request.method} {_CONVERTER.sub('}', getattr(route, 'path', _path(request)))}"
+    detail = {"token": visit.by_token} if visit.by_token is not None else {}
+    address = address_of(request)
+    place = {name: printable(str(value)) for name, value in request.path_params.items()}
+    await keeper(request).note(
+        visit.person.name, "not_allowed", address=address, asked=asked, needs=role, **place, **detail
+    )
 
 
 async def _form_token(request: Request) -> str:

@@ -15,7 +15,7 @@ from postroom.accounts.names import LONGEST, printable
 from postroom.accounts.steps import Entered, Half, Refused, Withheld, WrongCode
 from postroom.admin.places import operations_of
 from postroom.admin.rendering import render
-from postroom.admin.security import check_forgery, retry_after, safe_next, sign_in_path
+from postroom.admin.security import check_forgery, retry_after, safe_next, sign_in_path, span
 from postroom.admin.visit import (
     address_of,
     form_cookie,
@@ -26,7 +26,6 @@ from postroom.admin.visit import (
     take_cookie,
     visit_of,
 )
-from postroom.operate.wording import count_of
 
 router = APIRouter(include_in_schema=False)
 
@@ -57,7 +56,7 @@ async def take_password(
     answer = await keeper(request).knock(name, password, address=address, code="" if mail else code, mail=bool(mail))
     if isinstance(answer, Withheld):
         wait = answer.wait.total_seconds()
-        page = await _password_page(request, next, status=429, name=name, wait=wait, withheld=_span(wait))
+        page = await _password_page(request, next, status=429, name=name, wait=wait, withheld=span(wait))
     elif isinstance(answer, Refused):
         page = await _password_page(request, next, error=NOT_LET_IN, status=401, name=name)
     else:
@@ -225,7 +224,7 @@ def _hint(name: str) -> str:
 
 def _wrong(answer: WrongCode) -> str:
     if answer.wait:
-        return f"Too many codes were wrong. Six digits can be tried again in {_span(answer.wait.total_seconds())}."
+        return f"Too many codes were wrong. Six digits can be tried again in {span(answer.wait.total_seconds())}."
     if answer.tries_left:
         return f"That is not the code. The one in the mail can be tried {_times(answer.tries_left)} more."
     return "That is not the code, or it is good no more."
@@ -236,17 +235,10 @@ def _times(count: int) -> str:
 
 
 def _too_many(wait: float) -> str:
-    return f"Too many tries from here. Please wait {_span(wait)}."
+    return f"Too many tries from here. Please wait {span(wait)}."
 
 
 def _not_yet(seconds: int) -> str:
     if seconds > 90:
-        return f"No more codes can be mailed for {_span(seconds)}."
-    return f"A code was mailed moments ago. Another one can be asked for in {_span(seconds)}."
-
-
-def _span(seconds: float) -> str:
-    """`30 s`, `12 minutes`, rounded up."""
-    if seconds > 90:
-        return count_of(ceil(seconds / 60), "minute")
-    return f"{max(1, ceil(seconds))} s"
+        return f"No more codes can be mailed for {span(seconds)}."
+    return f"A code was mailed moments ago. Another one can be asked for in {span(seconds)}."

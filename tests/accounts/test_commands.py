@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from postroom import Outbox
+from postroom import Email, Outbox
 from postroom.accounts.accounts import get_person
 from postroom.accounts.chance import typed_code
 from postroom.accounts.factors import confirm_authenticator, offer_authenticator
@@ -215,3 +215,24 @@ def test_who_is_not_there_is_said_so(postroom: CommandLine) -> None:
         answer = postroom("user", command[0], "bob@example.org", *command[1:])
 
         assert (answer.code, "postroom user list" in answer.err) == (1, True), command
+
+
+def test_acts_on_the_host_are_on_record_with_their_reason_and_what_came_of_them(postroom: CommandLine) -> None:
+    with Outbox(postroom.database) as outbox:
+        ids = [outbox.enqueue(Email(to="ada@example.org", subject="Hi", text="Hello")).id for _ in range(2)]
+    assert postroom("cancel", *ids, "--reason", "sent by mistake", "--by", "grace").code == 0
+    assert postroom("prune", "--older-than", "0s", "--yes").code == 0
+    assert postroom("cancel", "--all", "--dry-run").code == 0
+    entries = postroom("user", "audit", "--json").json["entries"]
+    shown = postroom("user", "audit").out
+
+    assert [(entry["what"], entry["detail"]["state"]) for entry in entries] == [
+        ("prune", "done"),
+        ("prune", "begun"),
+        ("cancel", "done"),
+        ("cancel", "begun"),
+    ]
+    assert (entries[0]["detail"]["done"], entries[0]["detail"]["statuses"]) == (2, ["sent", "cancelled"])
+    assert (entries[2]["actor"], entries[2]["detail"]["done"]) == ("grace", 2)
+    assert entries[2]["detail"]["reason"] == "sent by mistake"
+    assert "cancelled 2 emails" in " ".join(shown.split())

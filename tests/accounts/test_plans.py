@@ -39,12 +39,13 @@ async def fill(outbox: AsyncOutbox) -> None:
     numbers, tables = FILL[dialect.name].format(rows=ROWS), dialect.tables
     later = "9000000000000000" if dialect.name == "sqlite" else "'2100-01-01Z'"
     now = "1" if dialect.name == "sqlite" else "now()"
+    whose = "'p' || (n / 10 + 1)"
     async with outbox.transaction() as connection:
         for into in (
             f"people (id, name, role, password, created_at) {numbers} SELECT 'p' || n, n || '', '', '', {now} FROM n",
             f"budgets (name, spent_until) {numbers} SELECT 'name ' || n, {later} FROM n",
-            f"known_addresses (person_id, digest, seen_at) {numbers} SELECT 'p' || (n / 10 + 1), n || '', {later} FROM n",
-            f"recovery_codes (person_id, digest) {numbers} SELECT 'p' || (n / 10 + 1), 'd' || n FROM n",
+            f"known_addresses (person_id, digest, seen_at) {numbers} SELECT {whose}, n || '', {later} FROM n",
+            f"recovery_codes (person_id, digest) {numbers} SELECT {whose}, 'd' || n FROM n",
         ):
             await connection.execute(f"INSERT INTO {tables}{into}")
         await connection.execute("ANALYZE")

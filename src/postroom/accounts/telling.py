@@ -52,6 +52,8 @@ _SAID = (
     "reason",
     "id",
     "duplicate",
+    "before",
+    "after",
 )
 """What has words of its own."""
 
@@ -80,6 +82,8 @@ def particulars(entry: AuditEntry) -> Iterator[tuple[str, str]]:
     corrections = detail.get("corrections")
     for field, sides in corrections.items() if isinstance(corrections, Mapping) else ():
         yield field, _both_sides(sides)
+    if "before" in detail and "after" in detail:
+        yield "state", _both_sides(detail)
     for name, value in detail.items():
         if name not in _SAID and value not in (None, ""):
             yield name.replace("_", " "), _text(value)

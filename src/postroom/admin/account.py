@@ -100,7 +100,7 @@ async def renew_codes(request: Request, own: Myself, proof: Text = "") -> Respon
 async def _unproved(request: Request, own: OwnAccount, answer: Unproved) -> Response:
     wait = answer.wait.total_seconds()
     if not wait:
-        return await _page(request, own, problem=NOT_PROVED, status=401)
+        return await _page(request, own, problem=NOT_PROVED, status=422)
     return await _page(request, own, problem=f"{NOT_PROVED} It can be tried again in {span(wait)}.", wait=wait)
 
 

@@ -20,6 +20,7 @@ from postroom.accounts.audit import write_audit
 from postroom.compose import Letter
 from postroom.errors import InvalidEmail, PostroomError, StoreUnavailable
 from postroom.operate.values import ActResult, Search
+from postroom.operate.wording import count_of
 from postroom.store.contents import read_letter
 from postroom.store.contract import StoredEmail
 from postroom.store.ids import new_id
@@ -147,7 +148,7 @@ def _fields(email: StoredEmail, letter: Letter) -> dict[str, Any]:
 
 def _told(name: str, value: Any) -> Any:
     if name in BODIES:
-        return f"{len(str(value))} characters"
+        return count_of(len(str(value)), "character")
     if isinstance(value, str):
         return value[:LONGEST]
     return [str(each)[:LONGEST] for each in list(value)[:LISTED]]

@@ -85,12 +85,6 @@ DELETE FROM postroom_sessions
 WHERE digest = :digest
 RETURNING digest;
 
--- Every sign-in of a person, or only those that were not completed.
--- name: end_sessions
-DELETE FROM postroom_sessions
-WHERE person_id = :person AND (:stage IS NULL OR stage = :stage)
-RETURNING digest;
-
 -- A new code, which ends those before it; one in the mail does not end one from the host.
 -- The times of codes stay for an hour, to be counted.
 -- name: put_code

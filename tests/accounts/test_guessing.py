@@ -15,7 +15,7 @@ from postroom.accounts.chance import new_code, new_token
 from postroom.accounts.letters import GUESSING_KIND
 from postroom.accounts.steps import Entered, Half, Refused, Withheld, WrongCode, code_from_the_host
 from postroom.accounts.values import Person, Role
-from tests.accounts.doorstep import HERE, NAME, Doorstep, elsewhere
+from tests.accounts.doorstep import HERE, NAME, Doorstep, elsewhere, wrong
 from tests.store.journey import Clock
 
 BOTS = 1_000
@@ -250,6 +250,26 @@ async def test_a_code_from_the_host_ends_what_guesses_have_done(door: Doorstep, 
     half = await door.begin(address=elsewhere(700))
 
     assert isinstance(await door.enter(half, code, address=elsewhere(700)), tuple)
+
+
+async def test_a_code_from_the_host_lets_in_where_all_tries_are_used_up_and_has_five_of_its_own(
+    door: Doorstep, ada: Person, clock: Clock
+) -> None:
+    await door.sign_in()
+    clock.advance(minutes=1)
+    half = await door.begin()
+    for number in range(rules.OF_CODES.at_once + 1):
+        held = await door.enter(half, f"{number:06d}")
+    assert isinstance(held, WrongCode)
+    assert held.wait
+    for tries in (rules.CODE_TRIES - 1, rules.CODE_TRIES):
+        code = new_code()
+        await door.outbox.database.run(code_from_the_host(ada, code, key=await door.keeper.key(), by="root"))
+        for _ in range(tries):
+            await door.enter(half, wrong(code))
+        assert isinstance(await door.enter(half, code), tuple) == (tries < rules.CODE_TRIES)
+        clock.advance(minutes=1)
+        half = await door.begin()
 
 
 async def test_the_owner_is_told_of_guesses_once_a_day_and_nobody_of_names_that_nobody_has(

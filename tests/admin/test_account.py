@@ -139,11 +139,19 @@ async def test_guesses_at_the_password_of_an_open_browser_are_slowed_down(house:
     assert all(int(answer.headers["retry-after"]) > 0 for answer in slowed)
 
 
-async def test_a_token_is_nobody_with_an_account_and_neither_is_a_developer(house: House, sqlite_url: str) -> None:
+async def test_a_token_is_nobody_with_an_account(house: House) -> None:
     token = await house.token(Role.ADMIN)
     answer = await house.browser().client.get(PAGE, headers={"authorization": f"Bearer {token}"})
 
     assert answer.status_code == 403
+
+
+async def test_neither_is_a_developer(sqlite_url: str) -> None:
+    async with open_house(sqlite_url, dev=True) as house:
+        here = house.browser("http://localhost:8090", client="127.0.0.1")
+
+        assert (await here.get(PAGE)).status_code == 403
+        assert PAGE not in (await here.get("/admin")).text
 
 
 async def test_the_picture_is_drawn_on_the_page_and_needs_no_leave(house: House) -> None:

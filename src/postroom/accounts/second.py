@@ -41,20 +41,22 @@ def check_code(
 ) -> Plan[Passed | Missed]:
     """What a code is worth. Without a person, whose password was wrong, the same is asked and nothing is counted.
 
-    A recovery code cannot be guessed, and is looked at however much was guessed before.
+    A recovery code cannot be guessed, and is looked at however much was guessed before. So is a code from the host,
+    which has tries of its own: somebody printed it because of the guesses.
     """
     id = person.id if person else ""
     counted = caller.code_count(known=known) if person else caller.no_count
     if looks_like_one(typed) and (yield from use_recovery_code(id, typed, key=caller.key)):
         return Passed(by="recovery code")
-    if wait := (yield from wait_for([counted], now)):
-        return Missed(wait=wait)
-    rows = yield ask("try_code", person=id, session=session, apart=caller.apart, tries=rules.CODE_TRIES)
+    wait = yield from wait_for([counted], now)
+    session, apart = ("", "") if wait else (session, caller.apart)
+    rows = yield ask("try_code", person=id, session=session, apart=apart, tries=rules.CODE_TRIES)
     fitting = [row for row in rows if _fits(row, id, typed, caller.key)]
-    by_authenticator = yield from use_authenticator(id, typed, now, key=caller.key)
+    if wait and not fitting:
+        return Missed(wait=wait)
     if fitting:
         return Passed(by="host" if fitting[0][1] is None else "email")
-    if by_authenticator:
+    if (yield from use_authenticator(id, typed, now, key=caller.key)):
         return Passed(by="authenticator")
     spent = yield from count([counted], now)
     wait = yield from wait_for([counted], now)

@@ -7,12 +7,13 @@ from datetime import timedelta
 from typing import Any
 
 from postroom import AsyncOutbox
+from postroom.accounts.answers import Entered, Half, Knock, Refused, Withheld, WrongCode
 from postroom.accounts.audit import read_audit
 from postroom.accounts.chance import new_token
 from postroom.accounts.code_email import CODE_KIND
 from postroom.accounts.door import DoorKeeper
 from postroom.accounts.guessing import Caller
-from postroom.accounts.steps import Entered, Half, Knock, Refused, Withheld, WrongCode, first_step
+from postroom.accounts.steps import first_step
 
 PASSWORD = "correct horse battery staple"
 NAME = "ada@example.org"

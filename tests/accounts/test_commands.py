@@ -9,13 +9,14 @@ import pytest
 
 from postroom import Email, Outbox
 from postroom.accounts.accounts import get_person
+from postroom.accounts.answers import Entered, Knock
 from postroom.accounts.chance import typed_code
 from postroom.accounts.factors import confirm_authenticator, offer_authenticator
 from postroom.accounts.guessing import Caller
 from postroom.accounts.letters import ACCOUNT_KIND
 from postroom.accounts.passwords import is_right
 from postroom.accounts.secret import secret_key
-from postroom.accounts.steps import Entered, Knock, first_step
+from postroom.accounts.steps import first_step
 from postroom.accounts.tokens import find_token
 from postroom.accounts.totp import code_at, step_of
 from postroom.accounts.values import Role

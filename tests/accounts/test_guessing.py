@@ -11,9 +11,10 @@ import pytest
 from postroom import AsyncOutbox
 from postroom.accounts import rules
 from postroom.accounts.accounts import add_person
+from postroom.accounts.answers import Entered, Half, Refused, Withheld, WrongCode
 from postroom.accounts.chance import new_code, new_token
 from postroom.accounts.letters import GUESSING_KIND
-from postroom.accounts.steps import Entered, Half, Refused, Withheld, WrongCode, code_from_the_host
+from postroom.accounts.steps import code_from_the_host
 from postroom.accounts.values import Person, Role
 from tests.accounts.doorstep import HERE, NAME, Doorstep, elsewhere, wrong
 from tests.store.journey import Clock

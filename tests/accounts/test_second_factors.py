@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from postroom import AsyncOutbox
 from postroom.accounts import rules, totp
+from postroom.accounts.answers import Entered, Half, WrongCode
 from postroom.accounts.factors import factors_of
 from postroom.accounts.letters import ACCOUNT_KIND
 from postroom.accounts.own import OwnAccount, Unproved
 from postroom.accounts.recovery import CODES, looks_like_one, new_codes
 from postroom.accounts.sealing import seal, unseal
-from postroom.accounts.steps import Entered, Half, WrongCode
 from postroom.accounts.values import Person
 from tests.accounts.doorstep import HERE, NAME, PASSWORD, Doorstep, elsewhere
 from tests.store.journey import Clock

@@ -11,9 +11,10 @@ from argon2.exceptions import VerifyMismatchError
 from postroom import AsyncOutbox, Priority, Status
 from postroom.accounts import passwords, rules
 from postroom.accounts.accounts import change_password, remove_person
+from postroom.accounts.answers import Entered, Refused, WrongCode
 from postroom.accounts.chance import new_code
 from postroom.accounts.code_email import CODE_KIND
-from postroom.accounts.steps import Entered, Refused, WrongCode, code_from_the_host
+from postroom.accounts.steps import code_from_the_host
 from postroom.accounts.values import Person, Stage
 from tests.accounts.doorstep import HERE, PASSWORD, Doorstep, wrong
 from tests.store.journey import Clock

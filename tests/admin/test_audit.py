@@ -16,6 +16,9 @@ from postroom.accounts.tokens import add_token
 from postroom.accounts.values import Role
 from tests.admin.callers import caller
 from tests.admin.front_door import House, open_house
+from tests.store.conftest import migrated_postgres_url, migrated_sqlite_url, migrated_template, store_url
+
+__all__ = ["migrated_postgres_url", "migrated_sqlite_url", "migrated_template", "store_url"]
 
 PAGE = "/admin/audit"
 HOSTILE = "<script>alert(1)</script>"
@@ -166,3 +169,14 @@ async def test_the_page_tells_a_correction_with_what_was_and_what_is(house: Hous
     assert "typing mistake" in page
     assert f"/admin/email-queue/{id}" in page
     assert "private" not in page
+
+
+async def test_what_no_text_can_hold_is_looked_for_in_vain_and_kept_out(store_url: str) -> None:
+    async with open_house(store_url) as house:
+        browser = await house.signed_in(Role.ADMIN)
+        looked = await browser.get(PAGE, params={"who": "\0", "act": "\0"})
+        id = (await house.outbox.enqueue(Email(to="a@example.org", subject="Hi", text="x"))).id
+        done = await browser.submit("/admin/email-queue/act", act="cancel", ids=id, reason="why\0not")
+
+        assert (looked.status_code, done.status_code) == (200, 303)
+        assert "why\N{REPLACEMENT CHARACTER}not" in (await browser.get(PAGE)).text

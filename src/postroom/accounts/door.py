@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from postroom.accounts import rules
 from postroom.accounts.accounts import find_person
+from postroom.accounts.answers import Entered, Half, Knock, Post, Posting, Refused, Withheld, WrongCode
 from postroom.accounts.audit import read_audit, write_audit
 from postroom.accounts.chance import new_code, new_token, typed_code
 from postroom.accounts.code_email import CODE_KIND, CodeEmail
@@ -18,20 +19,7 @@ from postroom.accounts.names import typed_name
 from postroom.accounts.passwords import Checker
 from postroom.accounts.secret import secret_key
 from postroom.accounts.sessions import end_session, find_session
-from postroom.accounts.steps import (
-    Entered,
-    Half,
-    Knock,
-    Post,
-    Posting,
-    Refused,
-    Withheld,
-    WrongCode,
-    after_withheld,
-    another_code,
-    first_step,
-    second_step,
-)
+from postroom.accounts.steps import after_withheld, another_code, first_step, second_step
 from postroom.accounts.tokens import find_token
 from postroom.accounts.values import AuditPage, Person, Session, Stage, Token
 from postroom.outbox import AsyncOutbox

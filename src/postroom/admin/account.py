@@ -17,7 +17,8 @@ from postroom.admin.notices import read_notice, with_notice
 from postroom.admin.places import root_of
 from postroom.admin.qr import draw
 from postroom.admin.rendering import render
-from postroom.admin.security import needs, retry_after, span
+from postroom.admin.security import needs, retry_after
+from postroom.admin.signin_words import span, too_many
 from postroom.admin.visit import DEVELOPER, address_of, keeper, visit_of
 
 router = APIRouter(include_in_schema=False)
@@ -136,7 +137,7 @@ async def _page(
 def _hurry(request: Request) -> tuple[str, float] | None:
     """Too many tries from there: checking a password takes work."""
     wait = retry_after(request)
-    return (f"Too many tries from here. Please wait {span(wait)}.", wait) if wait else None
+    return (too_many(wait), wait) if wait else None
 
 
 def _go(request: Request, notice: str) -> Response:

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import FormData
 
+from postroom.accounts.names import printable
 from postroom.accounts.values import Person, Role
 from postroom.admin.addresses import QueueAddress
 from postroom.admin.contents import letter_view
@@ -49,7 +50,7 @@ async def act(request: Request, person: Operator) -> Response:
             name, chosen, by=person.name, dry_run=True, workspaces=person.workspaces
         )
         return _ask(request, person, name, address, ids, counted, back)
-    by, reason = actor_of(request, person), _text(form, "reason")[:LONGEST_REASON]
+    by, reason = actor_of(request, person), _reason(form)
     result = await operations_of(request).act(name, chosen, by=by, reason=reason, workspaces=person.workspaces)
     return _go(with_notice(back, name, count=result.done, left=result.skipped))
 
@@ -68,7 +69,7 @@ async def replay(request: Request, person: Operator, id: str) -> Response:
         view = await operations.email(id, workspaces=person.workspaces)
         letter = await operations.letter(id, workspaces=person.workspaces)
         corrections = changed(form, written(view.email, letter))
-        by, reason = actor_of(request, person), _text(form, "reason")[:LONGEST_REASON]
+        by, reason = actor_of(request, person), _reason(form)
         await operations.act_on_one(
             "replay", id, by=by, corrections=corrections, reason=reason, workspaces=person.workspaces
         )
@@ -103,7 +104,7 @@ async def transport(request: Request, person: Operator, name: str) -> Response:
     operations, by = operations_of(request), actor_of(request, person)
     try:
         if name == "pause":
-            reason = _text(form, "reason") or "paused by a person"
+            reason = _reason(form) or "paused by a person"
             await operations.pause_route(which, reason, by, workspaces=person.workspaces)
         elif name == "resume":
             await operations.resume_route(which, by, workspaces=person.workspaces)
@@ -173,6 +174,11 @@ def _email_path(request: Request, id: str) -> str:
 def _text(form: FormData, name: str) -> str:
     value = form.get(name)
     return value.strip() if isinstance(value, str) else ""
+
+
+def _reason(form: FormData) -> str:
+    """Why somebody does something, fit to be kept and shown."""
+    return printable(_text(form, "reason")[:LONGEST_REASON])
 
 
 def _go(path: str) -> Response:

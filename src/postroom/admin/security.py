@@ -27,7 +27,6 @@ from postroom.admin.errors import ApiError
 from postroom.admin.headers import SecurityHeaders, content_policy
 from postroom.admin.limits import Limiter
 from postroom.admin.visit import Visit, address_of, is_dev, keeper, known_visit, visit_of
-from postroom.operate.wording import count_of
 from postroom.outbox import AsyncOutbox
 
 __all__ = ["content_policy", "csrf_token", "install", "needs", "safe_next", "sign_in_path"]
@@ -131,11 +130,6 @@ def retry_after(request: Request) -> float:
     """Seconds until this address may knock again; 0, and it counts, when it may now."""
     limiter: Limiter = request.app.state.knocks
     return limiter.wait(address_of(request), time.monotonic())
-
-
-def span(seconds: float) -> str:
-    """How long somebody has to wait, rounded up: `30 s`, `12 minutes`."""
-    return count_of(ceil(seconds / 60), "minute") if seconds > 90 else f"{max(1, ceil(seconds))} s"
 
 
 def _refusal(request: Request, visit: Visit) -> Exception:

@@ -11,11 +11,12 @@ from fastapi import APIRouter, Form, Request
 from starlette.background import BackgroundTask
 from starlette.responses import RedirectResponse, Response
 
+from postroom.accounts.answers import Entered, Half, Refused, Withheld, WrongCode
 from postroom.accounts.names import LONGEST, printable
-from postroom.accounts.steps import Entered, Half, Refused, Withheld, WrongCode
 from postroom.admin.places import operations_of
 from postroom.admin.rendering import render
-from postroom.admin.security import check_forgery, retry_after, safe_next, sign_in_path, span
+from postroom.admin.security import check_forgery, retry_after, safe_next, sign_in_path
+from postroom.admin.signin_words import hint, not_yet, span, too_many, wrong
 from postroom.admin.visit import (
     address_of,
     form_cookie,
@@ -51,7 +52,7 @@ async def take_password(
     """The first step. Whatever was wrong, the answer is the same."""
     await check_forgery(request)
     if wait := retry_after(request):
-        return await _password_page(request, next, error=_too_many(wait), status=429, name=name, wait=wait)
+        return await _password_page(request, next, error=too_many(wait), status=429, name=name, wait=wait)
     address = address_of(request)
     answer = await keeper(request).knock(name, password, address=address, code="" if mail else code, mail=bool(mail))
     if isinstance(answer, Withheld):
@@ -73,7 +74,7 @@ async def ask_code(request: Request, next: str = "", wait: int = 0) -> Response:
         return RedirectResponse(safe_next(request, next), status_code=303)
     if visit.half is None:
         return RedirectResponse(sign_in_path(request), status_code=303)
-    return await _code_page(request, next, notice=_not_yet(wait) if wait > 0 else None)
+    return await _code_page(request, next, notice=not_yet(wait) if wait > 0 else None)
 
 
 @router.post("/admin/sign-in/code")
@@ -81,12 +82,12 @@ async def take_code(request: Request, code: Text = "", next: Text = "") -> Respo
     """The second step: from here on everything works, under a new session."""
     await check_forgery(request)
     if wait := retry_after(request):
-        return await _code_page(request, next, error=_too_many(wait), status=429, wait=wait)
+        return await _code_page(request, next, error=too_many(wait), status=429, wait=wait)
     address = address_of(request)
     answer = await keeper(request).enter(_cookie(request), code, address=address)
     if isinstance(answer, WrongCode):
         wait = answer.wait.total_seconds()
-        page = await _code_page(request, next, error=_wrong(answer), status=429 if wait else 401, wait=wait)
+        page = await _code_page(request, next, error=wrong(answer), status=429 if wait else 401, wait=wait)
         page.background = BackgroundTask(keeper(request).follow_up, "", answer, address=address)
         return page
     if isinstance(answer, Refused):
@@ -101,13 +102,13 @@ async def resend(request: Request, next: Text = "") -> Response:
     """Another code, or the first one that was asked for, if it is time for one."""
     await check_forgery(request)
     if wait := retry_after(request):
-        return await _code_page(request, next, error=_too_many(wait), status=429, wait=wait)
+        return await _code_page(request, next, error=too_many(wait), status=429, wait=wait)
     pause = await keeper(request).resend(_cookie(request), address=address_of(request))
     if pause is None:
         return RedirectResponse(sign_in_path(request), status_code=303)
     if pause:
         seconds = pause.total_seconds()
-        return await _code_page(request, next, error=_not_yet(ceil(seconds)), status=429, wait=seconds)
+        return await _code_page(request, next, error=not_yet(ceil(seconds)), status=429, wait=seconds)
     return await _code_page(request, next, notice="A new code is on its way. The one before is good no more.")
 
 
@@ -194,7 +195,7 @@ async def _code_page(
         headers=_retry_header(wait),
         error=error,
         told=notice,
-        address=_hint(person.name),
+        address=hint(person.name),
         authenticator=factors.authenticator,
         recovery=bool(factors.recovery_codes),
         standstill=await operations_of(request).standstill(keeper(request).code_route(person)),
@@ -214,31 +215,3 @@ def _code_path(request: Request, next: str, *, wait: timedelta) -> str:
 
 def _retry_header(wait: float) -> dict[str, str]:
     return {"Retry-After": str(ceil(wait))} if wait else {}
-
-
-def _hint(name: str) -> str:
-    """Enough of an address for its owner to know which mailbox to open."""
-    local, _, domain = name.rpartition("@")
-    return f"{local[:1]}…@{domain}"
-
-
-def _wrong(answer: WrongCode) -> str:
-    if answer.wait:
-        return f"Too many codes were wrong. Six digits can be tried again in {span(answer.wait.total_seconds())}."
-    if answer.tries_left:
-        return f"That is not the code. The one in the mail can be tried {_times(answer.tries_left)} more."
-    return "That is not the code, or it is good no more."
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
-
-
-def _too_many(wait: float) -> str:
-    return f"Too many tries from here. Please wait {span(wait)}."
-
-
-def _not_yet(seconds: int) -> str:
-    if seconds > 90:
-        return f"No more codes can be mailed for {span(seconds)}."
-    return f"A code was mailed moments ago. Another one can be asked for in {span(seconds)}."

@@ -76,6 +76,7 @@ async def test_from_a_new_address_a_password_alone_is_answered_for_within_half_a
     assert isinstance(await door.try_right(address="198.51.100.1"), Half)
 
 
+@pytest.mark.timeout(400)  # a thousand sign-ins, on a machine that may be busy
 async def test_a_thousand_addresses_get_the_documented_number_of_answers_a_day(door: Doorstep, clock: Clock) -> None:
     """Each tries once in every quarter of an hour; all together in turns, for a day."""
     answers: Counter[type] = Counter()
@@ -179,23 +180,22 @@ async def test_who_knows_the_password_gets_the_documented_number_of_tries_at_cod
     door: Doorstep, ada: Person, clock: Clock
 ) -> None:
     """Whatever codes are mailed meanwhile, from however many addresses, in both ways of typing them."""
-    looked_at = 0
-    for round in range(96):
+    alarms = 0
+    for round in range(48):
         address = elsewhere(round)
-        answer = await door.try_right(address=address)
-        if isinstance(answer, Half):
-            half = await door.begin(address=address)
-        for guess in range(6):
-            if isinstance(answer, Half):
-                tried = await door.enter(half, f"{guess:06d}", address=address)
-                looked_at += isinstance(tried, WrongCode) and (not tried.wait or tried.alarm is not None)
+        half = await door.begin(address=address)
+        for guess in range(4):
+            if round % 2:
+                answer = await door.try_right(address=address, code=f"{guess:06d}")
             else:
-                await door.try_right(address=address, code=f"{guess:06d}")
-        clock.now += DAY / 96
+                answer = await door.enter(half, f"{guess:06d}", address=address)
+            assert not isinstance(answer, tuple | Entered)
+            alarms += answer.alarm is not None
+        clock.now += DAY / 48
     lines = [line for line in await door.audited() if line == "code_wrong"]
 
-    assert len(lines) <= rules.OF_CODES.most_in(DAY) == 22
-    assert looked_at <= len(lines)
+    assert rules.OF_CODES.most_in(DAY) - 1 <= len(lines) <= rules.OF_CODES.most_in(DAY) == 22
+    assert alarms == 1
 
 
 async def test_both_ways_of_typing_a_code_count_together(door: Doorstep, clock: Clock) -> None:

@@ -76,6 +76,8 @@ class Half:
     mailed: bool = False
     wait: timedelta = NOTHING
     """Until a code may be mailed; nothing when it was mailed now, or not to be."""
+    alarm: Alarm | None = None
+    """A code that came with the password was wrong, as many before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

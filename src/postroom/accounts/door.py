@@ -78,7 +78,9 @@ class DoorKeeper:
         answer = await self.do(second_step(session, token, fresh, typed_code(code), caller=caller))
         return (fresh, answer) if isinstance(answer, Entered) else answer
 
-    async def follow_up(self, name: str, answer: Refused | Withheld | WrongCode | Entered, *, address: str) -> None:
+    async def follow_up(
+        self, name: str, answer: Half | Refused | Withheld | WrongCode | Entered, *, address: str
+    ) -> None:
         """What an answer leads to, done after it has left: it must not take longer for names that exist."""
         if isinstance(answer, Entered):
             if answer.by == "recovery code":

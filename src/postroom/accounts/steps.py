@@ -48,12 +48,13 @@ def first_step(knock: Knock, posting: Posting) -> Plan[Half | Refused | Withheld
         return (yield from _withhold(knock, person, missed, wait))
     if person is None:
         return (yield from _refuse(caller, owner, counts, now))
+    alarm = (yield from _wrong_code(person, missed, caller, now)).alarm if missed else None
     yield from begin_session(person, knock.token, stage=Stage.HALF, life=rules.HALF_LIFE)
     yield from write_audit(caller.name, "password_right", address=caller.address)
     if not knock.mail and (yield from factors_of(person.id)).authenticator:
-        return Half()
+        return Half(alarm=alarm)
     pause = yield from _mail(person, digest(knock.token), posting, now, caller.key)
-    return Half(mailed=not pause, wait=pause)
+    return Half(mailed=not pause, wait=pause, alarm=alarm)
 
 
 def after_withheld(withheld: Withheld, posting: Posting, *, caller: Caller) -> Plan[Alarm | None]:

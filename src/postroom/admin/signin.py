@@ -129,6 +129,7 @@ async def _go_on(request: Request, token: str, answer: Half | Entered, *, next: 
         return _let_in(request, token, answer, next=next)
     response = RedirectResponse(_code_path(request, next, wait=answer.wait), status_code=303)
     give_cookie(request, response, session_cookie(request), token)
+    response.background = BackgroundTask(keeper(request).follow_up, "", answer, address=address_of(request))
     return response
 
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 import pytest
 
-from postroom import Outbox
+from postroom import Email, Outbox
 from postroom.accounts.accounts import get_person
+from postroom.accounts.answers import Entered, Knock
 from postroom.accounts.chance import typed_code
+from postroom.accounts.factors import confirm_authenticator, offer_authenticator
+from postroom.accounts.guessing import Caller
+from postroom.accounts.letters import ACCOUNT_KIND
 from postroom.accounts.passwords import is_right
 from postroom.accounts.secret import secret_key
-from postroom.accounts.sessions import find_session
-from postroom.accounts.steps import Entered, Half, first_step, second_step
+from postroom.accounts.steps import first_step
 from postroom.accounts.tokens import find_token
+from postroom.accounts.totp import code_at, step_of
 from postroom.accounts.values import Role
 from tests.cli.conftest import CommandLine, own_surroundings
 
@@ -21,6 +26,7 @@ __all__ = ["own_surroundings"]
 
 PASSWORD = "correct horse battery staple"
 NAME = "ada@example.org"
+SECRET = b"12345678901234567890"
 
 
 @pytest.fixture
@@ -39,7 +45,9 @@ def test_somebody_is_added_and_listed(postroom: CommandLine) -> None:
     add_ada(postroom, "--role", "operator", "--workspace", "sales", "--workspace", "berlin")
     answer = postroom("user", "list", "--json")
 
-    assert answer.json == {"people": [{"name": NAME, "role": "operator", "workspaces": ["berlin", "sales"]}]}
+    [listed] = answer.json["people"]
+
+    assert (listed["name"], listed["role"], listed["workspaces"]) == (NAME, "operator", ["berlin", "sales"])
     assert NAME in postroom("user", "list").out
 
 
@@ -123,19 +131,49 @@ def test_somebody_is_removed(postroom: CommandLine) -> None:
 
 def test_a_code_is_printed_that_completes_a_sign_in(postroom: CommandLine) -> None:
     add_ada(postroom)
+    answer = postroom("user", "code", NAME)
     with Outbox(postroom.database) as outbox:
         run = outbox.database.run
-        key = run(secret_key(outbox.settings))
+        caller = Caller(name=NAME, address="", key=run(secret_key(outbox.settings)))
         kept = run(get_person(NAME)).password
-        began = run(first_step(NAME, kept=kept, right=True, token="half", post=None, key=key, address=""))
-        answer = postroom("user", "code", NAME)
-        half = run(find_session("half"))
-        assert half is not None
-        entered = run(second_step(half, "half", "full", typed_code(answer.out.strip()), key=key, address=""))
+        knock = Knock(caller=caller, kept=kept, right=True, token="t", code=typed_code(answer.out))
+        entered = run(first_step(knock, lambda person: pytest.fail("nothing is to be mailed")))
 
-    assert isinstance(began, Half)
     assert re.fullmatch(r"\d{6}\n", answer.out)
     assert isinstance(entered, Entered)
+    assert entered.by == "host"
+
+
+def test_who_has_what_beside_email_is_listed_and_taken_away_and_they_are_told(postroom: CommandLine) -> None:
+    add_ada(postroom)
+    with Outbox(postroom.database) as outbox:
+        run, now = outbox.database.run, datetime.now(UTC)
+        key, person = run(secret_key(outbox.settings)), run(get_person(NAME)).person
+        run(offer_authenticator(person, SECRET, key=key))
+        assert run(confirm_authenticator(person, code_at(SECRET, step_of(now)), ["a" * 10, "b" * 10], key=key))
+
+    assert "authenticator, 2 recovery codes" in postroom("user", "list").out
+    assert postroom("user", "list", "--json").json["people"][0]["recovery_codes"] == 2
+    assert "authenticator" in postroom("user", "second-factor", NAME).out
+    assert "codes by email" in postroom("user", "second-factor", NAME, "--reset").out
+    assert postroom("user", "second-factor", NAME, "--json").json["authenticator"] is False
+    assert postroom("user", "audit", "--json").json["entries"][0]["what"] == "authenticator_off"
+    with Outbox(postroom.database) as outbox:
+        [told] = outbox.list(kind=ACCOUNT_KIND).emails
+    assert told.recipients[0].address == NAME
+
+
+@pytest.mark.parametrize("name", ["ＡＤＡ@example.org", "ａｄａ@example.org", " ADA@EXAMPLE.ORG "])
+def test_people_are_found_however_their_name_is_spelled(postroom: CommandLine, name: str) -> None:
+    add_ada(postroom)
+
+    assert postroom("user", "role", name, "viewer").code == 0
+
+
+def test_nobody_is_added_under_a_name_that_only_looks_like_another(postroom: CommandLine) -> None:
+    answer = postroom("user", "add", "ａｄａ@example.org", "--password-stdin", input=f"{PASSWORD}\n")
+
+    assert (answer.code, "plain letters" in answer.err) == (2, True)
 
 
 def test_a_token_is_shown_once_and_found_by_what_was_shown(postroom: CommandLine) -> None:
@@ -178,3 +216,24 @@ def test_who_is_not_there_is_said_so(postroom: CommandLine) -> None:
         answer = postroom("user", command[0], "bob@example.org", *command[1:])
 
         assert (answer.code, "postroom user list" in answer.err) == (1, True), command
+
+
+def test_acts_on_the_host_are_on_record_with_their_reason_and_what_came_of_them(postroom: CommandLine) -> None:
+    with Outbox(postroom.database) as outbox:
+        ids = [outbox.enqueue(Email(to="ada@example.org", subject="Hi", text="Hello")).id for _ in range(2)]
+    assert postroom("cancel", *ids, "--reason", "sent by mistake", "--by", "grace").code == 0
+    assert postroom("prune", "--older-than", "0s", "--yes").code == 0
+    assert postroom("cancel", "--all", "--dry-run").code == 0
+    entries = postroom("user", "audit", "--json").json["entries"]
+    shown = postroom("user", "audit").out
+
+    assert [(entry["what"], entry["detail"]["state"]) for entry in entries] == [
+        ("prune", "done"),
+        ("prune", "begun"),
+        ("cancel", "done"),
+        ("cancel", "begun"),
+    ]
+    assert (entries[0]["detail"]["done"], entries[0]["detail"]["statuses"]) == (2, ["sent", "cancelled"])
+    assert (entries[2]["actor"], entries[2]["detail"]["done"]) == ("grace", 2)
+    assert entries[2]["detail"]["reason"] == "sent by mistake"
+    assert "cancelled 2 emails" in " ".join(shown.split())

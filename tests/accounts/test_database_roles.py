@@ -18,7 +18,20 @@ def reader_url(migrated_postgres_url: str) -> str:
     return migrated_postgres_url.replace("://postroom@", "://postroom_reader_tester@")
 
 
-@pytest.mark.parametrize("table", ["people", "people_secrets", "sessions", "codes", "tokens"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        "people",
+        "people_secrets",
+        "sessions",
+        "codes",
+        "tokens",
+        "authenticators",
+        "recovery_codes",
+        "known_addresses",
+        "budgets",
+    ],
+)
 def test_a_reader_sees_no_password_key_session_code_or_token(reader_url: str, table: str) -> None:
     with psycopg.connect(reader_url) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
         connection.execute(f"SELECT * FROM postroom.{table}".encode())

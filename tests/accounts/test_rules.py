@@ -1,25 +1,26 @@
-"""The arithmetic of signing in (C4): lock-outs, waits for codes, roles."""
+"""The arithmetic of signing in (C4): budgets of failures, waits for codes, roles."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postroom.accounts.guessing import Caller
+from postroom.accounts.neighbourhood import block_of
 from postroom.accounts.rules import (
     CODES_AN_HOUR,
-    FAILURES,
-    FIRST_LOCK,
-    FORGET_AFTER,
     HOUR,
-    LONGEST_LOCK,
+    OF_ADDRESS,
+    OF_CODES,
+    OF_NAME,
+    OF_PAIR,
     RESEND_AFTER,
-    Door,
-    after_failure,
-    lock_time,
+    Budget,
     wait_for_code,
 )
 from postroom.accounts.tokens import narrowed
@@ -29,42 +30,85 @@ NOW = datetime(2026, 5, 17, 9, 30, tzinfo=UTC)
 seconds = st.integers(0, 7200).map(lambda value: timedelta(seconds=value))
 
 
-def failed(times: int, door: Door | None = None) -> Door:
-    door = door or Door()
-    for _ in range(times):
-        door = after_failure(door, NOW)
-    return door
+budgets = st.builds(Budget, at_once=st.integers(1, 12), every=st.integers(1, 3600).map(lambda s: timedelta(seconds=s)))
 
 
-def test_a_door_is_locked_by_the_last_failure_and_not_before() -> None:
-    assert not failed(FAILURES - 1).locked(NOW)
-    assert failed(FAILURES).locked(NOW)
+@given(budget=budgets, waits=st.lists(seconds, max_size=60), period=seconds)
+def test_no_period_holds_more_than_a_budget_says_however_often_somebody_tries(
+    budget: Budget, waits: list[timedelta], period: timedelta
+) -> None:
+    spent, now, done = None, NOW, list[datetime]()
+    for wait in waits:
+        now += wait
+        if not budget.wait(spent, now):
+            done.append(now)
+        spent = budget.spend(spent, now)
+
+    for begin in done:
+        assert sum(begin <= at <= begin + period for at in done) <= budget.most_in(period)
 
 
-def test_a_lock_out_ends_on_time_and_the_count_starts_over() -> None:
-    door = failed(FAILURES)
+@given(budget=budgets, tries=st.integers(0, 40), later=seconds)
+def test_the_wait_of_a_budget_is_exactly_long_enough(budget: Budget, tries: int, later: timedelta) -> None:
+    spent = None
+    for _ in range(tries):
+        spent = budget.spend(spent, NOW)
+    now = NOW + later
+    wait = budget.wait(spent, now)
 
-    assert door.locked(NOW + FIRST_LOCK - timedelta(microseconds=1))
-    assert not door.locked(NOW + FIRST_LOCK)
-    assert door.failures == 0
-
-
-@given(locks=st.integers(0, 10_000))
-def test_each_lock_out_in_a_row_is_twice_as_long_up_to_a_day(locks: int) -> None:
-    assert lock_time(locks + 1) == min(LONGEST_LOCK, 2 * lock_time(locks))
-    assert FIRST_LOCK <= lock_time(locks) <= LONGEST_LOCK
-
-
-def test_failures_are_forgotten_after_a_long_silence_and_not_before() -> None:
-    door = failed(FAILURES - 1)
-
-    assert after_failure(door, NOW + FORGET_AFTER - timedelta(seconds=1)).locks == 1
-    assert after_failure(door, NOW + FORGET_AFTER).failures == 1
+    assert budget.wait(spent, now + wait) == timedelta(0)
+    assert wait == timedelta(0) or budget.wait(spent, now + wait - timedelta(microseconds=1)) > timedelta(0)
+    assert wait <= budget.every
 
 
-def test_a_lock_out_is_longer_than_what_makes_the_row_of_lock_outs_forgotten() -> None:
-    """Otherwise somebody who only waits for the end of each would never wait longer."""
-    assert FORGET_AFTER > LONGEST_LOCK
+@given(budget=budgets, tries=st.integers(0, 40), more=st.integers(1, 1000))
+def test_what_comes_although_there_is_no_room_makes_nobody_wait_longer(budget: Budget, tries: int, more: int) -> None:
+    """Otherwise whoever hammers would keep a budget spent for good."""
+    spent = None
+    for _ in range(budget.at_once + tries):
+        spent = budget.spend(spent, NOW)
+    after = spent
+    for _ in range(more % 50):
+        after = budget.spend(after, NOW)
+
+    assert after == spent
+    assert budget.wait(after, NOW) == budget.every
+
+
+@given(budget=budgets)
+def test_so_many_fit_at_once_and_not_one_more(budget: Budget) -> None:
+    spent = None
+    for _ in range(budget.at_once):
+        assert budget.wait(spent, NOW) == timedelta(0)
+        spent = budget.spend(spent, NOW)
+
+    assert budget.wait(spent, NOW) > timedelta(0)
+
+
+def test_the_numbers_of_a_day_are_those_that_the_documentation_tells() -> None:
+    day = timedelta(days=1)
+    numbers = {budget: budget.most_in(day) for budget in (OF_NAME, OF_PAIR, OF_ADDRESS, OF_CODES)}
+    page = (Path(__file__).resolve().parents[2] / "docs" / "explanation" / "security.md").read_text("utf-8")
+
+    assert list(numbers.values()) == [58, 106, 270, 22]
+    assert all(f"| {number} |" in page for number in numbers.values())
+
+
+addresses = st.sampled_from(["192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2", "2001:db8:0:1::1", "", "socket"])
+
+
+@given(one=addresses, other=addresses, name=st.sampled_from(["a", "b"]), known=st.booleans())
+def test_what_counts_together_is_the_name_the_address_and_both(one: str, other: str, name: str, known: bool) -> None:
+    """A known address takes nothing from the name, and finds nothing taken: its own failures are all that count."""
+    here = Caller(name="a", address=one, key=b"k" * 32)
+    there = Caller(name=name, address=other, key=b"k" * 32)
+    mine = {count.of for count in here.password_counts(known=known)}
+    theirs = {count.of for count in there.password_counts(known=False)}
+    same_place, same_name = block_of(one) == block_of(other), name == "a"
+
+    assert len(mine & theirs) == (not known and same_name) + (same_place and same_name) + same_place
+    assert (here.code_count(known=known) == there.code_count(known=False)) == (same_name and not known)
+    assert here.held == sorted(here.held)
 
 
 @given(waits=st.lists(seconds, max_size=40))

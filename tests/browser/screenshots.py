@@ -53,6 +53,7 @@ def pages(house: House) -> dict[str, str]:
         "email-sensitive": f"{QUEUE}/{secret.id}",
         "replay": f"{QUEUE}/{booking.id}/replay",
         "audit": "/admin/audit",
+        "account": "/admin/account",
         "missing": f"{QUEUE}/00000000-0000-7000-8000-000000000000",
     }
 

@@ -57,7 +57,7 @@ def test_every_command_has_a_section_and_every_option_its_line(name: str, comman
 
 
 def test_no_command_is_documented_that_does_not_exist() -> None:
-    documented = set(re.findall(r"^## `(postroom [\w ]+)`$", COMMANDS, re.MULTILINE))
+    documented = set(re.findall(r"^## `(postroom [\w -]+)`$", COMMANDS, re.MULTILINE))
 
     assert documented == {name for name, _ in commands()}
 

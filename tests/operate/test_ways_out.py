@@ -36,7 +36,7 @@ async def test_whoever_pauses_and_resumes_is_in_the_audit_log(outbox: Outbox, op
     assert page.entries[1].detail["reason"] == "new password"
 
 
-async def test_what_was_not_done_is_not_on_record(outbox: Outbox, operations: AsyncOperations) -> None:
+async def test_what_was_refused_is_on_record_as_refused(outbox: Outbox, operations: AsyncOperations) -> None:
     """(E8) Who may not see every workspace stops no transport; one that nobody knows cannot be stopped."""
     outbox.database.run(breakers.standing_of({NAME: ""}))
     with pytest.raises(RouteShared):
@@ -45,7 +45,8 @@ async def test_what_was_not_done_is_not_on_record(outbox: Outbox, operations: As
         await operations.resume_route("smtp.example.com:587", "grace")
 
     assert states(outbox) == {NAME: BreakerState.OK}
-    assert outbox.database.run(read_audit(), writes=False).entries == ()
+    lines = outbox.database.run(read_audit(), writes=False).entries
+    assert [(line.what, "refused" in line.detail) for line in lines] == [("route_resume", True), ("route_pause", True)]
 
 
 async def test_a_transport_is_on_the_dashboard_from_the_start_of_its_worker(
@@ -122,7 +123,7 @@ async def test_nothing_moves_to_or_from_a_route_that_nobody_knows(outbox: Outbox
         await operations.move_route("bulk", "bulk", "grace", workspaces=frozenset({"hotel"}))
 
     assert outbox.get(id).route == "bulk"
-    assert outbox.database.run(read_audit(), writes=False).entries == ()
+    assert all("refused" in line.detail for line in outbox.database.run(read_audit(), writes=False).entries)
 
 
 async def test_registering_a_transport_again_changes_nothing(outbox: Outbox) -> None:

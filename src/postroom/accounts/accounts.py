@@ -8,23 +8,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from postroom.accounts.names import normal_name, typed_name
 from postroom.accounts.values import Account, Person, Role
-from postroom.compose import parse_address
 from postroom.errors import ConfigurationError, NameTaken, PersonNotFound
 from postroom.store.contract import moment
 from postroom.store.ids import new_id
 from postroom.store.plan import Plan, ask
-
-
-def normal_name(name: str) -> str:
-    """A name as it is kept: an email address, in lower case, for people do not sign in by capitals."""
-    address = parse_address("name", name.strip()).address
-    return address.lower()
-
-
-def typed_name(text: str) -> str:
-    """A name as somebody typed it at the door, where nothing is refused for its form."""
-    return text.strip().lower()[:320]
 
 
 def add_person(name: str, *, role: Role, password: str, workspaces: Collection[str] | None = None) -> Plan[Person]:

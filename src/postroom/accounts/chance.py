@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import hmac
 import secrets
+import unicodedata
 from collections.abc import Callable
 from hashlib import sha256
 
 CODE_DIGITS = 6
+LONGEST_TYPED = 100
+"""Characters of what is typed as a code that are looked at."""
 TOKEN_PREFIX = "postroom_"  # noqa: S105  (so that a token in a log or a repository is recognised as one)
 
 Below = Callable[[int], int]
@@ -41,10 +44,14 @@ def keyed(key: bytes, purpose: str, *parts: str) -> str:
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two digests are equal, in a time that does not tell where they differ."""
-    return hmac.compare_digest(one.encode(), other.encode())
+    """Whether two digests are equal, in a time that does not tell where they differ. Whatever was sent is compared."""
+    return hmac.compare_digest(one.encode("utf-8", "surrogatepass"), other.encode("utf-8", "surrogatepass"))
 
 
 def typed_code(text: str) -> str:
-    """A code as people type or paste it: `123 456`, `123-456`."""
-    return "".join(each for each in text if each not in " -\t\u00a0\u2009\u202f")
+    """A code as people type or paste it: `123 456`, `123-456`, `ABCDE fghjk`, in letters and digits of any width.
+
+    What no code holds is left out, so that nothing else gets further than this.
+    """
+    plain = unicodedata.normalize("NFKC", text[:LONGEST_TYPED]).lower()
+    return "".join(each for each in plain if each.isascii() and each.isalnum())

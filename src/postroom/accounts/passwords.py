@@ -64,9 +64,12 @@ def is_right(kept: str | None, password: str) -> bool:
     return kept is not None
 
 
-def _composed(password: str) -> str:
-    """Keyboards differ in how they spell é: as one character, or as a letter and an accent."""
-    return unicodedata.normalize("NFC", password)
+def _composed(password: str) -> bytes:
+    """Keyboards differ in how they spell é: as one character, or as a letter and an accent.
+
+    Half a character, which only a hostile form can hold, is a wrong password like any other.
+    """
+    return unicodedata.normalize("NFC", password).encode("utf-8", "surrogatepass")
 
 
 class Checker:

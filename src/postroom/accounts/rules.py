@@ -1,14 +1,16 @@
 """The arithmetic of signing in. Time is an argument everywhere.
 
-Failures are counted by the name that was typed, whether or not anybody has it, so that a locked name tells nobody who
-exists. Wrong passwords and wrong codes count together, and only a complete sign-in, or a lock-out that is over, sets
-the count back: neither a right password nor a new code does.
+Nothing here closes a door. A try at a password is answered as long as three budgets allow it: that of its name and
+address together, that of the address, and, from an address nobody has signed in from under this name, that of the name.
+Where one is spent, the verdict on the password alone is withheld: who types password and code at once still gets in,
+and who guesses learns nothing. What is counted is the failure, under the name that was typed, whether or not anybody
+has it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 CODE_LIFE = timedelta(minutes=10)
@@ -19,42 +21,50 @@ HOUR = timedelta(hours=1)
 HALF_LIFE = timedelta(minutes=20)
 """Of a sign-in whose code has not come yet."""
 SESSION_LIFE = timedelta(hours=12)
-FAILURES = 10
-"""So many in a row lock a name out."""
-FIRST_LOCK = timedelta(minutes=15)
-LONGEST_LOCK = timedelta(hours=24)
-FORGET_AFTER = timedelta(days=2)
-"""Without a failure for so long, a name starts over."""
+OFFER_LIFE = timedelta(minutes=20)
+"""Of an authenticator that was not confirmed."""
+KNOWN_LIFE = timedelta(days=90)
+"""An address that somebody has signed in from is known for so long, from the last time on."""
+KNOWN_ADDRESSES = 20
+"""Of one person, at most; the one not used for longest is forgotten."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
-    """What is remembered of a name that was typed."""
+class Budget:
+    """So many at once, and one more each time after that. Kept as the instant at which it is whole again."""
 
-    failures: int = 0
-    locks: int = 0
-    """Lock-outs in a row; each is twice as long as the one before."""
-    failed_at: datetime | None = None
-    locked_until: datetime | None = None
+    at_once: int
+    every: timedelta
 
-    def locked(self, now: datetime) -> bool:
-        return self.locked_until is not None and now < self.locked_until
+    def wait(self, spent_until: datetime | None, now: datetime) -> timedelta:
+        """How long until there is room for one more; nothing when there is now."""
+        spent = max(spent_until or now, now) - now
+        return max(timedelta(0), spent - self.every * (self.at_once - 1))
+
+    def spend(self, spent_until: datetime | None, now: datetime) -> datetime:
+        """When it will be whole again after one more. What comes although there is no room costs nothing more."""
+        if self.wait(spent_until, now):
+            assert spent_until is not None
+            return spent_until
+        return max(spent_until or now, now) + self.every
+
+    def most_in(self, period: timedelta) -> int:
+        """How many there can be in any period of this length."""
+        return self.at_once + period // self.every
 
 
-def after_failure(door: Door, now: datetime) -> Door:
-    """The door after one more failure. It is locked when there were too many."""
-    if door.failed_at is not None and now - door.failed_at >= FORGET_AFTER:
-        door = Door()
-    failures = door.failures + 1
-    if failures < FAILURES:
-        return replace(door, failures=failures, failed_at=now)
-    return Door(locks=door.locks + 1, failed_at=now, locked_until=now + lock_time(door.locks))
-
-
-def lock_time(locks: int) -> timedelta:
-    """How long a lock-out lasts after so many before it."""
-    doubled: timedelta = FIRST_LOCK * 2 ** min(locks, 10)
-    return min(LONGEST_LOCK, doubled)
+OF_NAME = Budget(at_once=10, every=timedelta(minutes=30))
+"""Wrong passwords under one name, from all addresses together that nobody has signed in from under it."""
+OF_PAIR = Budget(at_once=10, every=timedelta(minutes=15))
+"""Wrong passwords under one name from one address."""
+OF_ADDRESS = Budget(at_once=30, every=timedelta(minutes=6))
+"""Wrong passwords from one address, whatever the names: an office behind one address mistypes more often."""
+OF_CODES = Budget(at_once=10, every=timedelta(hours=2))
+"""Wrong codes after the right password, from all unknown addresses together, or from one that is known."""
+OF_PROOFS = Budget(at_once=10, every=timedelta(minutes=15))
+"""Wrong passwords and codes of somebody who is signed in and wants to change how they sign in."""
+OF_NOTICES = Budget(at_once=1, every=timedelta(days=1))
+"""Emails that tell somebody of guesses."""
 
 
 def wait_for_code(sent: Sequence[datetime], now: datetime) -> timedelta:

@@ -106,15 +106,11 @@ class AuditEntry:
     actor: str
     """A name, or what was typed in its place."""
     what: str
-    """`sign_in`, `code_wrong`, `POST /api/admin/outbox/{id}/retry`, …"""
+    """`sign_in`, `code_wrong`, `retry`, `route_pause`, …"""
     address: str
     """From where; empty on the host itself."""
     detail: Mapping[str, Any]
-
-    @property
-    def told(self) -> str:
-        """The detail in one line."""
-        return " ".join(f"{name}={value}" for name, value in self.detail.items() if value not in (None, ""))
+    """What was asked, and what came of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

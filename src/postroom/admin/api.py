@@ -15,6 +15,7 @@ from postroom.admin.corrections import with_text
 from postroom.admin.described import limited
 from postroom.admin.errors import ApiError
 from postroom.admin.parsing import JsonRoute
+from postroom.admin.places import actor_of
 from postroom.admin.requests import (
     ActOnFound,
     ActOnThese,
@@ -24,6 +25,7 @@ from postroom.admin.requests import (
     ListRequest,
     PauseRequest,
     ReplayRequest,
+    Why,
 )
 from postroom.admin.security import needs
 from postroom.admin.shapes import (
@@ -39,8 +41,7 @@ from postroom.admin.shapes import (
 )
 from postroom.admin.visit import keeper
 from postroom.admin.workshop import workshop_of
-from postroom.operate import AsyncOperations
-from postroom.outbox import AsyncOutbox
+from postroom.operate import Actor, AsyncOperations
 
 _ERRORS = {
     400: "The body cannot be read.",
@@ -86,11 +87,13 @@ def _operations(request: Request) -> AsyncOperations:
     return operations
 
 
-def _outbox(request: Request) -> AsyncOutbox:
-    return _operations(request).outbox
+async def _who(request: Request, person: Operator) -> Actor:
+    return actor_of(request, person)
 
 
 Service = Annotated[AsyncOperations, Depends(_operations)]
+Who = Annotated[Actor, Depends(_who)]
+Reason = Annotated[Why, Query(description="Why, for the audit log.")]
 
 
 @router.get("/admin/dashboard", tags=["dashboard"])
@@ -114,22 +117,30 @@ async def show_email(operations: Service, person: Viewer, id: UUID) -> WholeEmai
 
 
 @router.post("/admin/outbox/{id:email_id}/retry", tags=["outbox"], responses=_may_answer(404, 409))
-async def retry_email(operations: Service, person: Operator, id: UUID) -> WholeEmailShape:
+async def retry_email(operations: Service, person: Operator, by: Who, id: UUID, reason: Reason = "") -> WholeEmailShape:
     """Start a dead email over: attempts 0, the whole budget, due now; history kept."""
-    await operations.act_on_one("retry", str(id), by=person.name, workspaces=person.workspaces)
+    await operations.act_on_one("retry", str(id), by=by, reason=reason, workspaces=person.workspaces)
     return await show_email(operations, person, id)
 
 
 @router.post("/admin/outbox/{id:email_id}/cancel", tags=["outbox"], responses=_may_answer(404, 409))
-async def cancel_email(operations: Service, person: Operator, id: UUID) -> WholeEmailShape:
+async def cancel_email(
+    operations: Service, person: Operator, by: Who, id: UUID, reason: Reason = ""
+) -> WholeEmailShape:
     """Never send an email that has not left yet."""
-    await operations.act_on_one("cancel", str(id), by=person.name, workspaces=person.workspaces)
+    await operations.act_on_one("cancel", str(id), by=by, reason=reason, workspaces=person.workspaces)
     return await show_email(operations, person, id)
 
 
 @router.post("/admin/outbox/{id:email_id}/replay", tags=["outbox"], responses=_may_answer(404, 409))
 async def replay_email(
-    request: Request, operations: Service, person: Operator, id: UUID, corrections: ReplayRequest
+    request: Request,
+    operations: Service,
+    person: Operator,
+    by: Who,
+    id: UUID,
+    corrections: ReplayRequest,
+    reason: Reason = "",
 ) -> WholeEmailShape:
     """Send a dead, doubtful or cancelled email again, corrected; key, Message-ID and history stay.
 
@@ -139,8 +150,9 @@ async def replay_email(
     await operations.act_on_one(
         "replay",
         str(id),
-        by=person.name,
+        by=by,
         corrections=given,
+        reason=reason,
         workspaces=person.workspaces,
         admin=person.role.may(Role.ADMIN),
     )
@@ -148,52 +160,60 @@ async def replay_email(
 
 
 @router.delete("/admin/outbox/{id:email_id}", tags=["outbox"], status_code=204, responses=_may_answer(404, 409))
-async def dismiss_email(operations: Service, person: Operator, id: UUID) -> None:
+async def dismiss_email(operations: Service, person: Operator, by: Who, id: UUID, reason: Reason = "") -> None:
     """Delete a dead email."""
-    await operations.act_on_one("dismiss", str(id), by=person.name, workspaces=person.workspaces)
+    await operations.act_on_one("dismiss", str(id), by=by, reason=reason, workspaces=person.workspaces)
 
 
 @router.post("/admin/outbox/retry", tags=["bulk"])
-async def retry_emails(operations: Service, person: Operator, chosen: ActOnFound | ActOnThese) -> ActResultShape:
+async def retry_emails(
+    operations: Service, person: Operator, by: Who, chosen: ActOnFound | ActOnThese
+) -> ActResultShape:
     """Retry many emails; `dryRun` only counts them."""
-    return await _act(operations, person, "retry", chosen)
+    return await _act(operations, person, by, "retry", chosen)
 
 
 @router.post("/admin/outbox/cancel", tags=["bulk"])
-async def cancel_emails(operations: Service, person: Operator, chosen: ActOnFound | ActOnThese) -> ActResultShape:
+async def cancel_emails(
+    operations: Service, person: Operator, by: Who, chosen: ActOnFound | ActOnThese
+) -> ActResultShape:
     """Cancel many emails; `dryRun` only counts them."""
-    return await _act(operations, person, "cancel", chosen)
+    return await _act(operations, person, by, "cancel", chosen)
 
 
 @router.post("/admin/outbox/dismiss", tags=["bulk"])
-async def dismiss_emails(operations: Service, person: Operator, chosen: ActOnFound | ActOnThese) -> ActResultShape:
+async def dismiss_emails(
+    operations: Service, person: Operator, by: Who, chosen: ActOnFound | ActOnThese
+) -> ActResultShape:
     """Dismiss many emails; `dryRun` only counts them."""
-    return await _act(operations, person, "dismiss", chosen)
+    return await _act(operations, person, by, "dismiss", chosen)
 
 
 async def _act(
-    operations: AsyncOperations, person: Person, act: str, chosen: ActOnFound | ActOnThese
+    operations: AsyncOperations, person: Person, by: Actor, act: str, chosen: ActOnFound | ActOnThese
 ) -> ActResultShape:
     those = (
         [str(id) for id in chosen.ids]
         if isinstance(chosen, ActOnThese)
         else chosen.filter.as_search(workspaces=person.workspaces)
     )
-    result = await operations.act(act, those, by=person.name, dry_run=chosen.dry_run, workspaces=person.workspaces)
+    result = await operations.act(
+        act, those, by=by, reason=chosen.reason, dry_run=chosen.dry_run, workspaces=person.workspaces
+    )
     return ActResultShape.of(result)
 
 
 @router.post("/admin/transports/{name}/pause", tags=["transports"], responses=_may_answer(404))
-async def pause_transport(operations: Service, person: Operator, name: str, why: PauseRequest) -> BreakerShape:
+async def pause_transport(operations: Service, person: Operator, by: Who, name: str, why: PauseRequest) -> BreakerShape:
     """Stop a route until a person resumes it. Its emails wait and lose no attempt."""
-    breaker = await operations.pause_route(name, why.reason, person.name, workspaces=person.workspaces)
+    breaker = await operations.pause_route(name, why.reason, by, workspaces=person.workspaces)
     return BreakerShape(name=name, state=breaker.state, reason=breaker.reason)
 
 
 @router.post("/admin/transports/{name}/resume", tags=["transports"], responses=_may_answer(404))
-async def resume_transport(operations: Service, person: Operator, name: str) -> BreakerShape:
+async def resume_transport(operations: Service, person: Operator, by: Who, name: str) -> BreakerShape:
     """Let a route send again; the next attempt shows whether it is well."""
-    breaker = await operations.resume_route(name, person.name, workspaces=person.workspaces)
+    breaker = await operations.resume_route(name, by, workspaces=person.workspaces)
     return BreakerShape(name=name, state=breaker.state, reason=breaker.reason)
 
 
@@ -222,8 +242,9 @@ async def events(operations: Service, person: Viewer, wanted: Annotated[EventsRe
 )
 async def enqueue(
     request: Request,
-    outbox: Annotated[AsyncOutbox, Depends(_outbox)],
+    operations: Service,
     person: Operator,
+    by: Who,
     response: Response,
     email: EnqueueRequest,
     idempotency_key: Annotated[Key | None, Header()] = None,
@@ -237,7 +258,8 @@ async def enqueue(
             remedy="name one of your workspaces in `workspace`",
         )
     # Making text of megabytes of HTML takes seconds.
-    receipt = await outbox.submit(await workshop_of(request).do(email.submission, idempotency_key))
+    submission = await workshop_of(request).do(email.submission, idempotency_key)
+    receipt = await operations.enqueue(submission, by=by)
     if receipt.duplicate:
         response.status_code = 200
     return ReceiptShape.of(receipt)

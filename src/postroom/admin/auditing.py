@@ -7,6 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
+from postroom.accounts.names import printable
 from postroom.accounts.values import Person, Role
 from postroom.admin.addresses import AuditAddress
 from postroom.admin.contexts import AuditLogPage
@@ -37,7 +38,7 @@ async def audit(request: Request, person: Annotated[Person, Depends(auditor)]) -
     """Who did what, newest first; of one person or one act only, if asked."""
     address = AuditAddress.read(request.query_params)
     found = await keeper(request).audit(
-        actor=address.who or None, what=address.act or None, before=address.place, limit=LINES
+        actor=printable(address.who) or None, what=printable(address.act) or None, before=address.place, limit=LINES
     )
     page = AuditLogPage(address=address, found=found)
     return render(request, "audit.html", person=person, section="audit", page=page)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from postroom.accounts.factors import Factors
 from postroom.accounts.values import AuditPage
 from postroom.admin.addresses import AuditAddress, QueueAddress
 from postroom.admin.charts import Chart
 from postroom.admin.contents import ContentView
+from postroom.admin.qr import Drawing
 from postroom.operate.broker import at_work
 from postroom.operate.values import Dashboard, EmailView, FoundPage
 from postroom.operate.wording import count_of
@@ -126,3 +128,20 @@ class AuditLogPage:
 
     address: AuditAddress
     found: AuditPage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountPage:
+    """`/admin/account`: one's own way in."""
+
+    factors: Factors
+    codes: tuple[str, ...] = ()
+    """Recovery codes, shown this once."""
+    drawing: Drawing | None = None
+    """The QR code of an authenticator that is to be confirmed."""
+    uri: str = ""
+    """What it says."""
+    secret: str = ""
+    """The same to be typed."""
+    done: str = ""
+    problem: str = ""

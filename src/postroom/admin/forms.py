@@ -9,13 +9,14 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import FormData
 
+from postroom.accounts.names import printable
 from postroom.accounts.values import Person, Role
 from postroom.admin.addresses import QueueAddress, plain
 from postroom.admin.contents import letter_view
 from postroom.admin.contexts import ConfirmPage, ReplayPage
 from postroom.admin.corrections import changed, with_text, written
 from postroom.admin.notices import with_notice
-from postroom.admin.places import operations_of, root_of
+from postroom.admin.places import actor_of, operations_of, root_of
 from postroom.admin.rendering import render
 from postroom.admin.security import content_policy, needs, safe_next
 from postroom.admin.workshop import workshop_of
@@ -30,6 +31,8 @@ router = APIRouter(include_in_schema=False)
 Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
 
 ACTS = ("retry", "dismiss", "cancel")
+LONGEST_REASON = 500
+"""Characters of why somebody did something."""
 ALL = "-all"
 """What the name of an act ends with when it is about everything that a search finds."""
 
@@ -50,7 +53,8 @@ async def act(request: Request, person: Operator) -> Response:
             name, chosen, by=person.name, dry_run=True, workspaces=person.workspaces
         )
         return _ask(request, person, name, address, ids, counted, back)
-    result = await operations_of(request).act(name, chosen, by=person.name, workspaces=person.workspaces)
+    by, reason = actor_of(request, person), _reason(form)
+    result = await operations_of(request).act(name, chosen, by=by, reason=reason, workspaces=person.workspaces)
     return _go(with_notice(back, name, count=result.done, left=result.skipped))
 
 
@@ -70,8 +74,9 @@ async def replay(request: Request, person: Operator, id: str) -> Response:
         await operations.act_on_one(
             "replay",
             id,
-            by=person.name,
+            by=actor_of(request, person),
             corrections=corrections,
+            reason=_reason(form),
             workspaces=person.workspaces,
             admin=person.role.may(Role.ADMIN),
         )
@@ -90,7 +95,7 @@ async def act_on_one(request: Request, person: Operator, id: str, name: str) -> 
     if name not in ACTS:
         raise HTTPException(404)
     try:
-        await operations_of(request).act_on_one(name, id, by=person.name, workspaces=person.workspaces)
+        await operations_of(request).act_on_one(name, id, by=actor_of(request, person), workspaces=person.workspaces)
     except EmailNotFound:
         return _go(with_notice(back, "unknown"))
     except NotApplicable:
@@ -103,13 +108,13 @@ async def transport(request: Request, person: Operator, name: str) -> Response:
     """Pause or resume a route."""
     form = await request.form()
     which, home = _text(form, "name"), f"{root_of(request)}/admin"
-    operations = operations_of(request)
+    operations, by = operations_of(request), actor_of(request, person)
     try:
         if name == "pause":
-            reason = _text(form, "reason") or "paused by a person"
-            await operations.pause_route(which, reason, person.name, workspaces=person.workspaces)
+            reason = _reason(form) or "paused by a person"
+            await operations.pause_route(which, reason, by, workspaces=person.workspaces)
         elif name == "resume":
-            await operations.resume_route(which, person.name, workspaces=person.workspaces)
+            await operations.resume_route(which, by, workspaces=person.workspaces)
         else:
             raise HTTPException(404)
     except RouteNotFound:
@@ -184,6 +189,11 @@ def _email_path(request: Request, id: str) -> str:
 def _text(form: FormData, name: str) -> str:
     value = form.get(name)
     return plain(value) if isinstance(value, str) else ""
+
+
+def _reason(form: FormData) -> str:
+    """Why somebody does something, fit to be kept and shown."""
+    return printable(_text(form, "reason")[:LONGEST_REASON])
 
 
 def _go(path: str) -> Response:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from ipaddress import IPv6Address, ip_address
+
+from postroom.accounts.neighbourhood import block_of
 
 REMEMBERED = 10_000
 """Addresses; beyond that the one that was silent for longest is forgotten."""
@@ -28,14 +29,3 @@ class Limiter:
         if len(self._next) > REMEMBERED:
             self._next.popitem(last=False)
         return 0.0
-
-
-def block_of(address: str) -> str:
-    """What one household is given: an IPv4 address, or 64 bits of IPv6, of which it has as many as it likes."""
-    try:
-        parsed = ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if isinstance(parsed, IPv6Address):
-        return str(parsed.ipv4_mapped or (int(parsed) >> 64))
-    return str(parsed)

@@ -25,11 +25,15 @@ _WORDS: Mapping[str, Callable[[int], str]] = {
     "replay": lambda count: "The email is on its way again, with your corrections.",
     "pause": lambda count: "The route is paused. Its emails wait until somebody resumes it.",
     "resume": lambda count: "The route is resumed.",
+    "authenticator_off": lambda count: "The authenticator is off. A code by email lets you in.",
 }
 _PROBLEMS: Mapping[str, str] = {
     "nothing": "Nothing was selected, so nothing was done.",
     "no_route": "No route has that name.",
     "unknown": "That email is not here: it was dismissed, pruned, or never committed.",
+    "authenticator_there": "You have an authenticator already. Turn it off first, to add another one.",
+    "authenticator_missing": "Recovery codes come with an authenticator. Add one first.",
+    "offer_over": "That took too long, and nothing was changed. Begin again.",
     "changed": "Nothing was done: the email's status has changed meanwhile and no longer allows it.",
 }
 

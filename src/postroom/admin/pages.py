@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
 from postroom.accounts.values import Person, Role
-from postroom.admin import auditing, downloads, forms
+from postroom.admin import account, auditing, downloads, forms
 from postroom.admin.addresses import QueueAddress
 from postroom.admin.charts import Chart, chart
 from postroom.admin.contents import ContentView, letter_view
@@ -129,6 +129,7 @@ def _shown(request: Request, letter: ContentView | None) -> str:
     return wanted if wanted in letter.views else letter.views[0]
 
 
+router.include_router(account.router)
 router.include_router(auditing.router)
 router.include_router(forms.router)
 router.include_router(downloads.router)

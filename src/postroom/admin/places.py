@@ -7,6 +7,8 @@ from typing import cast
 from fastapi import Request
 
 from postroom.accounts.values import Person, Role
+from postroom.admin.visit import address_of, known_visit
+from postroom.operate import Actor
 from postroom.operate.service import AsyncOperations
 
 
@@ -28,3 +30,10 @@ def root_of(request: Request) -> str:
 def path_of(request: Request) -> str:
     """What is asked for within this app. Not from `request.url`, into which the sender's `Host` is written."""
     return str(request.scope["path"]).removeprefix(root_of(request))
+
+
+def actor_of(request: Request, person: Person) -> Actor:
+    """Who acts by this request, as the audit log tells it."""
+    visit = known_visit(request)
+    token = visit.by_token if visit is not None else None
+    return Actor(name=person.name, address=address_of(request), token=token)

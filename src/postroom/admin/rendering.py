@@ -15,6 +15,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from postroom.accounts.telling import email_ids, particulars, sentence
 from postroom.admin.conversations import conversation, reply_in_words
 from postroom.admin.economy import tag_of
 from postroom.admin.visit import known_visit
@@ -45,6 +46,9 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     templates.filters |= {
+        "audited_emails": email_ids,
+        "audited_particulars": particulars,
+        "audited_sentence": sentence,
         "clock": clock,
         "conversation": conversation,
         "count_of": count_of,

@@ -48,6 +48,7 @@ _LONGEST = 200
 _DATE_TIME = re.compile(r"\d{4}-\d\d-\d\d[Tt]")
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 
+Why = Annotated[str, StringConstraints(max_length=_LONGEST, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Line = Annotated[str, StringConstraints(min_length=1, max_length=_LONGEST, pattern=r"^[^\x00-\x1f\x7f]+$")]
 """One line of text without control characters, which no database would take."""
 
@@ -166,6 +167,7 @@ class ActOnFound(Request):
 
     filter: SomeFilter
     dry_run: StrictBool = False
+    reason: Why = ""
 
 
 class ActOnThese(Request):
@@ -173,6 +175,7 @@ class ActOnThese(Request):
 
     ids: Annotated[list[UUID], Field(min_length=1, max_length=1_000)]
     dry_run: StrictBool = False
+    reason: Why = ""
 
 
 class ReplayRequest(Request):

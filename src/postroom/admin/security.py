@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Awaitable, Callable
+from math import ceil
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -19,6 +20,7 @@ from starlette.responses import RedirectResponse, Response
 
 from postroom.accounts.chance import same
 from postroom.accounts.door import DoorKeeper
+from postroom.accounts.names import printable
 from postroom.accounts.values import Person, Role
 from postroom.admin.bodies import BodyLimit, largest_body
 from postroom.admin.economy import Economy
@@ -66,7 +68,8 @@ def needs(role: Role) -> Callable[[Request], Awaitable[Person]]:
     """A dependency: the person who asks, fully signed in and with at least this role.
 
     `person: Person = Depends(needs(Role.VIEWER))`. Anybody else gets 401 or 403 from the API, and the sign-in page from
-    a page. What changes anything is checked for forgery, and written to the audit log before it is done.
+    a page. What changes anything is checked for forgery. An act writes its own line to the audit log; a refusal is
+    written here.
     """
 
     async def allowed(request: Request) -> Person:
@@ -74,11 +77,10 @@ def needs(role: Role) -> Callable[[Request], Awaitable[Person]]:
         if visit.person is None:
             raise _refusal(request, visit)
         if not visit.person.role.may(role):
-            await _note(request, visit, refused=f"needs {role}")
+            await _note_refusal(request, visit, role)
             raise _error(403, "not_allowed", f"this needs the role {role}", "ask an admin to do it, or for the role")
         if request.method not in SAFE_METHODS:
             await check_forgery(request)
-            await _note(request, visit)
         return visit.person
 
     return allowed
@@ -136,8 +138,8 @@ def retry_after(request: Request) -> float:
 def _refusal(request: Request, visit: Visit) -> Exception:
     if visit.forged_token:
         limiter: Limiter = request.app.state.forgeries
-        if limiter.wait(address_of(request), time.monotonic()):
-            return _error(429, "too_many", "too many tokens that stand for nothing", "wait a minute")
+        if wait := limiter.wait(address_of(request), time.monotonic()):
+            return _too_many(wait, "too many tokens that stand for nothing")
         return _error(401, "bad_token", "the token stands for nothing", "make one with `postroom user token`")
     if not _is_page(request) or is_dev(request):
         return _error(401, "not_signed_in", "nobody is signed in", "sign in at /admin/sign-in, or show an API token")
@@ -153,14 +155,17 @@ async def _to_sign_in(request: Request, needed: Exception) -> Response:
     return RedirectResponse(target, status_code=303)
 
 
-async def _note(request: Request, visit: Visit, **detail: object) -> None:
-    """A line in the audit log, before anything is done: an act without a line would be worse than the reverse."""
+async def _note_refusal(request: Request, visit: Visit, role: Role) -> None:
+    """A line in the audit log: somebody asked for what they may not. What is done writes its own."""
     assert visit.person is not None
-    if visit.by_token is not None:
-        detail["token"] = visit.by_token
     route = request.scope.get("route")
-    what = f"{request.method} {_CONVERTER.sub('}', getattr(route, 'path', _path(request)))}"
-    await keeper(request).note(visit.person.name, what, address=address_of(request), **request.path_params, **detail)
+    asked = f"{request.method} {_CONVERTER.sub('}', getattr(route, 'path', _path(request)))}"
+    detail = {"token": visit.by_token} if visit.by_token is not None else {}
+    address = address_of(request)
+    place = {name: printable(str(value)) for name, value in request.path_params.items()}
+    await keeper(request).note(
+        visit.person.name, "not_allowed", address=address, asked=asked, needs=role, **place, **detail
+    )
 
 
 async def _form_token(request: Request) -> str:
@@ -181,6 +186,12 @@ def _path(request: Request) -> str:
 
 def _root(request: Request) -> str:
     return root_of(request)
+
+
+def _too_many(wait: float, message: str) -> ApiError:
+    seconds = ceil(wait)
+    remedy = f"wait {seconds} s"
+    return ApiError(status=429, code="too_many", message=message, remedy=remedy, headers={"Retry-After": str(seconds)})
 
 
 def _error(status: int, code: str, message: str, remedy: str) -> ApiError:

@@ -1,4 +1,4 @@
-"""The sign-in pages: name and password, then the code from the email. The only pages that anybody can see."""
+"""The sign-in pages: name and password, then a code. The only pages that anybody can see."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from fastapi import APIRouter, Form, Request
 from starlette.background import BackgroundTask
 from starlette.responses import RedirectResponse, Response
 
-from postroom.accounts.steps import Entered, Refused, WrongCode
+from postroom.accounts.answers import Entered, Half, Refused, Withheld, WrongCode
+from postroom.accounts.names import LONGEST, printable
+from postroom.admin.places import operations_of
 from postroom.admin.rendering import render
 from postroom.admin.security import check_forgery, retry_after, safe_next, sign_in_path
+from postroom.admin.signin_words import hint, not_yet, span, too_many, wrong
 from postroom.admin.visit import (
     address_of,
     form_cookie,
@@ -27,7 +30,7 @@ from postroom.admin.visit import (
 
 router = APIRouter(include_in_schema=False)
 
-NOT_LET_IN = "That name and password do not go together, or this name is locked for a while after too many failures."
+NOT_LET_IN = "That name and password do not go together."
 BEGIN_AGAIN = "That sign-in is over. Please begin again."
 
 Text = Annotated[str, Form(max_length=2_000)]
@@ -43,33 +46,35 @@ async def ask_password(request: Request, next: str = "", over: bool = False) -> 
 
 
 @router.post("/admin/sign-in")
-async def take_password(request: Request, name: Text = "", password: Text = "", next: Text = "") -> Response:
+async def take_password(
+    request: Request, name: Text = "", password: Text = "", code: Text = "", mail: Text = "", next: Text = ""
+) -> Response:
     """The first step. Whatever was wrong, the answer is the same."""
     await check_forgery(request)
     if wait := retry_after(request):
-        return await _password_page(request, next, error=_too_many(wait), status=429, wait=wait)
+        return await _password_page(request, next, error=too_many(wait), status=429, name=name, wait=wait)
     address = address_of(request)
-    answer = await keeper(request).knock(name, password, address=address)
-    if isinstance(answer, Refused):
+    answer = await keeper(request).knock(name, password, address=address, code="" if mail else code, mail=bool(mail))
+    if isinstance(answer, Withheld):
+        wait = answer.wait.total_seconds()
+        page = await _password_page(request, next, status=429, name=name, wait=wait, withheld=span(wait))
+    elif isinstance(answer, Refused):
         page = await _password_page(request, next, error=NOT_LET_IN, status=401, name=name)
-        page.background = BackgroundTask(keeper(request).tell_locked_out, answer, address=address)
-        return page
-    token, half = answer
-    await _end_old(request)
-    response = RedirectResponse(_code_path(request, next, wait=half.wait), status_code=303)
-    give_cookie(request, response, session_cookie(request), token)
-    return response
+    else:
+        return await _go_on(request, *answer, next=next)
+    page.background = BackgroundTask(keeper(request).follow_up, name, answer, address=address)
+    return page
 
 
 @router.get("/admin/sign-in/code")
 async def ask_code(request: Request, next: str = "", wait: int = 0) -> Response:
-    """Ask for the code that was mailed."""
+    """Ask for the code that was mailed, or one that needs no mail."""
     visit = await visit_of(request)
     if visit.person is not None:
         return RedirectResponse(safe_next(request, next), status_code=303)
     if visit.half is None:
         return RedirectResponse(sign_in_path(request), status_code=303)
-    return await _code_page(request, next, notice=_not_yet(wait) if wait > 0 else None)
+    return await _code_page(request, next, notice=not_yet(wait) if wait > 0 else None)
 
 
 @router.post("/admin/sign-in/code")
@@ -77,30 +82,33 @@ async def take_code(request: Request, code: Text = "", next: Text = "") -> Respo
     """The second step: from here on everything works, under a new session."""
     await check_forgery(request)
     if wait := retry_after(request):
-        return await _code_page(request, next, error=_too_many(wait), status=429, wait=wait)
+        return await _code_page(request, next, error=too_many(wait), status=429, wait=wait)
     address = address_of(request)
     answer = await keeper(request).enter(_cookie(request), code, address=address)
     if isinstance(answer, WrongCode):
-        return await _code_page(request, next, error=_wrong(answer), status=401)
+        wait = answer.wait.total_seconds()
+        page = await _code_page(request, next, error=wrong(answer), status=429 if wait else 401, wait=wait)
+        page.background = BackgroundTask(keeper(request).follow_up, "", answer, address=address)
+        return page
     if isinstance(answer, Refused):
         over = RedirectResponse(f"{sign_in_path(request)}?over=1", status_code=303)
         take_cookie(request, over, session_cookie(request))
-        over.background = BackgroundTask(keeper(request).tell_locked_out, answer, address=address)
         return over
     return _let_in(request, *answer, next=next)
 
 
 @router.post("/admin/sign-in/resend")
 async def resend(request: Request, next: Text = "") -> Response:
-    """Another code, if it is time for one."""
+    """Another code, or the first one that was asked for, if it is time for one."""
     await check_forgery(request)
     if wait := retry_after(request):
-        return await _code_page(request, next, error=_too_many(wait), status=429, wait=wait)
+        return await _code_page(request, next, error=too_many(wait), status=429, wait=wait)
     pause = await keeper(request).resend(_cookie(request), address=address_of(request))
     if pause is None:
         return RedirectResponse(sign_in_path(request), status_code=303)
     if pause:
-        return await _code_page(request, next, error=_not_yet(ceil(pause.total_seconds())), status=429)
+        seconds = pause.total_seconds()
+        return await _code_page(request, next, error=not_yet(ceil(seconds)), status=429, wait=seconds)
     return await _code_page(request, next, notice="A new code is on its way. The one before is good no more.")
 
 
@@ -114,10 +122,23 @@ async def sign_out(request: Request) -> Response:
     return response
 
 
+async def _go_on(request: Request, token: str, answer: Half | Entered, *, next: str) -> Response:
+    """After the first step: to the second one, or in, where both were taken at once."""
+    await _end_old(request)
+    if isinstance(answer, Entered):
+        return _let_in(request, token, answer, next=next)
+    response = RedirectResponse(_code_path(request, next, wait=answer.wait), status_code=303)
+    give_cookie(request, response, session_cookie(request), token)
+    response.background = BackgroundTask(keeper(request).follow_up, "", answer, address=address_of(request))
+    return response
+
+
 def _let_in(request: Request, token: str, entered: Entered, *, next: str) -> Response:
     response = RedirectResponse(safe_next(request, next), status_code=303)
     give_cookie(request, response, session_cookie(request), token)
     take_cookie(request, response, form_cookie(request))
+    told = keeper(request).follow_up
+    response.background = BackgroundTask(told, "", entered, address=address_of(request))
     return response
 
 
@@ -128,8 +149,16 @@ async def _end_old(request: Request) -> None:
 
 
 async def _password_page(
-    request: Request, next: str, *, error: str | None = None, status: int = 200, name: str = "", wait: float = 0
+    request: Request,
+    next: str,
+    *,
+    error: str | None = None,
+    status: int = 200,
+    name: str = "",
+    wait: float = 0,
+    withheld: str = "",
 ) -> Response:
+    """`withheld`: for how long no password is answered for; password and code are asked for together."""
     visit = await visit_of(request)
     page = render(
         request,
@@ -137,7 +166,8 @@ async def _password_page(
         status=status,
         headers=_retry_header(wait),
         error=error,
-        name=name[:320],
+        name=printable(name[:LONGEST]),
+        withheld=withheld,
         next=safe_next(request, next),
     )
     if visit.form is not None:
@@ -157,6 +187,8 @@ async def _code_page(
     visit = await visit_of(request)
     if visit.half is None:
         return RedirectResponse(sign_in_path(request), status_code=303)
+    person = visit.half.person
+    factors = await keeper(request).factors(person)
     return render(
         request,
         "signin_code.html",
@@ -164,7 +196,10 @@ async def _code_page(
         headers=_retry_header(wait),
         error=error,
         told=notice,
-        address=_hint(visit.half.person.name),
+        address=hint(person.name),
+        authenticator=factors.authenticator,
+        recovery=bool(factors.recovery_codes),
+        standstill=await operations_of(request).standstill(keeper(request).code_route(person)),
         next=safe_next(request, next),
     )
 
@@ -181,29 +216,3 @@ def _code_path(request: Request, next: str, *, wait: timedelta) -> str:
 
 def _retry_header(wait: float) -> dict[str, str]:
     return {"Retry-After": str(ceil(wait))} if wait else {}
-
-
-def _hint(name: str) -> str:
-    """Enough of an address for its owner to know which mailbox to open."""
-    local, _, domain = name.rpartition("@")
-    return f"{local[:1]}…@{domain}"
-
-
-def _wrong(answer: WrongCode) -> str:
-    if answer.tries_left:
-        return f"That is not the code. It can be tried {_times(answer.tries_left)} more."
-    return "That is not the code, or it is good no more. Ask for a new one."
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
-
-
-def _too_many(wait: float) -> str:
-    return f"Too many tries from here. Please wait {ceil(wait)} s."
-
-
-def _not_yet(seconds: int) -> str:
-    if seconds > 90:
-        return f"No more codes can be mailed for {ceil(seconds / 60)} minutes."
-    return f"A code was mailed moments ago. Another one can be asked for in {max(1, seconds)} s."

@@ -59,6 +59,7 @@ def _do(
         chosen,
         by=options.actor,
         corrections=act.corrections or None,
+        reason=options.reason,
         dry_run=dry_run,
         limit=options.limit,
     )

@@ -78,6 +78,7 @@ class ActOptions:
     ] = None
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count; change nothing.")] = False
+    reason: Annotated[str, typer.Option(help="Why, for the audit log.", metavar="TEXT")] = ""
     by: Annotated[
         str | None, typer.Option(help="Who does it, for the history; else the user of this machine.", metavar="NAME")
     ] = None

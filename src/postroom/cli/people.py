@@ -16,21 +16,23 @@ from postroom.accounts.accounts import (
     change_password,
     change_role,
     everybody,
-    normal_name,
     remove_person,
-    typed_name,
 )
 from postroom.accounts.audit import read_audit, write_audit
 from postroom.accounts.chance import new_code
+from postroom.accounts.factors import Factors, everybodys_factors
+from postroom.accounts.names import normal_name, typed_name
 from postroom.accounts.passwords import check_new, hash_password
 from postroom.accounts.secret import secret_key
 from postroom.accounts.steps import code_from_the_host
+from postroom.accounts.telling import in_one_line
 from postroom.accounts.values import AuditEntry, Person, Role
 from postroom.cli.choice import Json, machine_user
 from postroom.cli.command import command
 from postroom.cli.moments import exact
 from postroom.cli.persons import Name, Workspaces, as_record, find, noted, say, workspaces_in_words
 from postroom.cli.screen import print_json, somebody_is_there, standard_error, standard_output
+from postroom.cli.second_factors import second_factor
 from postroom.cli.tables import bare_table
 from postroom.cli.target import Target
 from postroom.cli.tokens import token
@@ -68,15 +70,17 @@ def list_people(target: Target, json: Json = False) -> None:
     """Who may sign in."""
     with target.outbox() as outbox:
         people = [account.person for account in outbox.database.run(everybody(), writes=False)]
+        factors = outbox.database.run(everybodys_factors(), writes=False)
     if json:
-        print_json({"people": [as_record(person) for person in people]})
+        print_json({"people": [as_record(person) | _factors_record(factors[person.id]) for person in people]})
         return
     if not people:
         standard_error().print(Text("Nobody may sign in yet; `postroom user add` changes that."))
         return
-    table = bare_table("name", "role", "workspaces")
+    table = bare_table("name", "role", "workspaces", "second step")
     for person in people:
-        table.add_row(Text(person.name), Text(person.role), Text(workspaces_in_words(person)))
+        told = (person.name, person.role, workspaces_in_words(person), factors[person.id].told)
+        table.add_row(*map(Text, told))
     standard_output().print(table)
 
 
@@ -120,7 +124,7 @@ def remove(target: Target, name: Name) -> None:
 
 
 def code(target: Target, name: Name) -> None:
-    """Print a code for the second step of a sign-in, for when mail is down. It also ends a lock-out."""
+    """Print a code for the second step of a sign-in, for when mail is down. What was guessed before is forgotten."""
     with target.outbox() as outbox:
         person = find(outbox, name)
         fresh = new_code()
@@ -150,9 +154,9 @@ def audit(
     if json:
         print_json({"entries": [asdict(entry) | {"at": entry.at.isoformat()} for entry in entries]})
         return
-    table = bare_table("at", "who", "what", "from", "detail")
+    table = bare_table("at", "who", "what", "from", "told")
     for entry in entries:
-        table.add_row(*map(_plain, (exact(entry.at), entry.actor, entry.what, entry.address, entry.told)))
+        table.add_row(*map(_plain, (exact(entry.at), entry.actor, entry.what, entry.address, in_one_line(entry))))
     standard_output().print(table)
 
 
@@ -163,6 +167,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "password": password,
     "remove": remove,
     "code": code,
+    "second-factor": second_factor,
     "token": token,
     "audit": audit,
 }
@@ -198,6 +203,10 @@ def _audited(outbox: Outbox, *, actor: str | None, what: str | None, limit: int)
         if before is None:
             break
     return entries
+
+
+def _factors_record(factors: Factors) -> dict[str, object]:
+    return {"authenticator": factors.authenticator, "recovery_codes": factors.recovery_codes}
 
 
 def _where(person: Person) -> str:

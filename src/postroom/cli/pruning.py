@@ -13,11 +13,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from postroom.cli.asking import ask_whether_to_go_on
-from postroom.cli.choice import Json
+from postroom.cli.choice import Json, machine_user
 from postroom.cli.screen import print_json, somebody_is_there, standard_error, standard_output
 from postroom.cli.target import Target
 from postroom.duration import format_duration, parse_duration
 from postroom.errors import ConfigurationError
+from postroom.operate.recording import line, new_tie
 from postroom.operate.wording import counted_emails
 from postroom.outbox import PRUNED, Outbox
 from postroom.store.housekeeping import PRUNABLE, Pruned, prunable
@@ -52,8 +53,9 @@ def prune(
             return
         if count and somebody_is_there() and not yes:
             ask_whether_to_go_on(f"remove {_emails(count)} that finished more than {format_duration(age)} ago")
-        with _progress(count) as progress:
+        with _on_record(outbox, age, statuses, archive) as record, _progress(count) as progress:
             pruned = outbox.prune(older_than=age, statuses=statuses, archive=archive, progress=progress)
+            record.update(done=pruned.removed)
     _report(pruned, archive, json=json)
 
 
@@ -70,6 +72,18 @@ def _count(outbox: Outbox, age: timedelta, statuses: tuple[Status, ...]) -> int:
     before = datetime.now(UTC) - age
     batch = outbox.database.run(prunable(before=before, statuses=statuses, limit=_COUNTED), writes=False)
     return len(batch.ids)
+
+
+@contextmanager
+def _on_record(
+    outbox: Outbox, age: timedelta, statuses: tuple[Status, ...], archive: Path | None
+) -> Iterator[dict[str, int]]:
+    """A line in the audit log when it begins, and one with what came of it."""
+    asked = {"older_than": format_duration(age), "statuses": list(statuses), "archive": str(archive or "")}
+    tie, came_of_it = new_tie(), dict[str, int]()
+    outbox.database.run(line(machine_user(), "prune", act=tie, state="begun", **asked))
+    yield came_of_it
+    outbox.database.run(line(machine_user(), "prune", act=tie, state="done", **asked, **came_of_it))
 
 
 @contextmanager

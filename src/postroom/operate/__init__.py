@@ -10,12 +10,14 @@ A verb is written once and asked by threads and event loops alike (verb.py, serv
 It owns no rules of sending: those are in `settle` and `store`. It owns what people are told.
 """
 
+from postroom.operate.recording import Actor
 from postroom.operate.service import AsyncOperations, Operations
 from postroom.operate.values import ActResult, Dashboard, EmailView, FailureGroup, FoundPage, House, Search, Standing
 from postroom.operate.ways_out import RouteNotFound, RouteShared
 
 __all__ = [
     "ActResult",
+    "Actor",
     "AsyncOperations",
     "Dashboard",
     "EmailView",

@@ -22,7 +22,6 @@ from postroom.errors import (
     UnreadableEmail,
 )
 from postroom.operate.finding import Wanted, find, understand
-from postroom.operate.one_email import visible_email
 from postroom.operate.values import ActResult, FoundPage, Search, Workspaces
 from postroom.store.acts import ACTS, APPLIES_TO, replay
 from postroom.store.overview import Placed, placed
@@ -148,13 +147,6 @@ def _apply(act: Act, ids: Sequence[EmailId]) -> Course[dict[EmailId, PostroomErr
             except _WHY_NOT as error:
                 refused[id] = error
     return refused
-
-
-def on_visible(act: Act, id: EmailId, workspaces: Workspaces) -> Plan[EmailId]:
-    """Do it to an email that may be seen, in one transaction with finding out."""
-    email = yield from visible_email(id, workspaces)
-    yield from act.one(email.id)
-    return email.id
 
 
 def _refusal(act: Act, id: EmailId, status: Status | None) -> PostroomError | None:

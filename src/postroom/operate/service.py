@@ -1,7 +1,8 @@
 """The one service behind pages, API, command line and metrics: what can be asked of an outbox and done to it.
 
 Whoever calls it has found out who is asking. `workspaces` is what that person may see: an email of another workspace
-is as if it were not there, for questions and for acts alike. `by` is who acts, and is kept with every email acted on.
+is as if it were not there, for questions and for acts alike. `by` is who acts, kept with every email acted on and in
+the audit log.
 
 `Operations` is for threads, `AsyncOperations` for event loops; their verbs are the same text.
 """
@@ -13,12 +14,25 @@ from dataclasses import replace
 from typing import Any
 
 from postroom.compose import Letter
-from postroom.operate.acting import act_called, act_on, on_visible
+from postroom.operate.acting import Act, act_called, act_on
 from postroom.operate.dashboard import dashboard
 from postroom.operate.finding import find, understand, whole_pages
 from postroom.operate.house import counted, house, standing
-from postroom.operate.one_email import known_id, visible_letter, whole_email
+from postroom.operate.one_email import known_id, visible_email, visible_letter, whole_email
 from postroom.operate.recognise import email_id
+from postroom.operate.recording import (
+    By,
+    act_on_record,
+    alone,
+    chosen_in_words,
+    correction_in_words,
+    given_in_words,
+    line,
+    name_of,
+    new_tie,
+    refused_on_record,
+)
+from postroom.operate.standstill import standstill
 from postroom.operate.values import (
     ActResult,
     Dashboard,
@@ -32,11 +46,12 @@ from postroom.operate.values import (
 )
 from postroom.operate.verb import Awaiting, Blocking, Shell, asks, asks_in_steps, does, does_in_steps
 from postroom.operate.ways_out import Declared, declared_in, move_route, pause_route, resume_route, routes
+from postroom.outbox.submission import Submission
 from postroom.store.changes import BEGINNING, EVERYTHING, Cursor, Events, Wanted, newest_events, read_events
-from postroom.store.contract import Conservation
+from postroom.store.contract import Conservation, Receipt
+from postroom.store.enqueue import enqueue
 from postroom.store.plan import Course, Plan
 from postroom.store.questions import conservation, histories
-from postroom.store.sensitive import refusals_noted
 from postroom.vocabulary import EmailId
 from postroom.work.breaker import Breaker
 
@@ -117,8 +132,9 @@ class Verbs(Shell):
         act: str,
         chosen: Sequence[str] | Search,
         *,
-        by: str,
+        by: By,
         corrections: Mapping[str, Any] | None = None,
+        reason: str = "",
         dry_run: bool = False,
         workspaces: Workspaces = None,
         limit: int | None = None,
@@ -126,12 +142,21 @@ class Verbs(Shell):
     ) -> Course[ActResult]:
         """`retry`, `dismiss`, `cancel` or `replay` emails, by their ids or all that a search finds, where it applies.
 
-        Goes through them in batches, each in a transaction of its own. A dry run changes nothing and counts. Sensitive
-        emails are replayed for an `admin` only, as whoever is on the host is one.
+        Goes through them in batches, each in a transaction of its own. It is in the audit log, with its reason. A dry
+        run changes nothing and counts, and is no act. Sensitive emails are replayed for an `admin` only, as whoever is
+        on the host is one.
         """
-        called = act_called(act, by=by, corrections=corrections, limits=self.rules.limits, admin=admin)
+        called = self._called(act, by, corrections, admin=admin)
         those = chosen if isinstance(chosen, Search) else [id for id in map(email_id, chosen) if id is not None]
-        return act_on(called, those, dry_run=dry_run, workspaces=workspaces, limit=limit)
+        if dry_run:
+            return (yield from act_on(called, those, dry_run=True, workspaces=workspaces, limit=limit))
+        tie = new_tie()
+        if called.many is None:
+            plain, told = called, corrections
+            called = replace(plain, one=lambda id: self._one(plain, id, by, told, None, act=tie))
+        asked = {**chosen_in_words(those), **given_in_words(corrections), "limit": limit, "reason": reason}
+        doing = act_on(called, those, dry_run=False, workspaces=workspaces, limit=limit)
+        return (yield from act_on_record(doing, by, act, tie=tie, **asked))
 
     @does_in_steps
     def act_on_one(
@@ -139,36 +164,75 @@ class Verbs(Shell):
         act: str,
         id: str,
         *,
-        by: str,
+        by: By,
         corrections: Mapping[str, Any] | None = None,
+        reason: str = "",
         workspaces: Workspaces = None,
         admin: bool = True,
     ) -> Course[EmailId]:
-        """The same for one email; `EmailNotFound`, `NotApplicable` or `SensitiveEmail` says why not."""
-        called = act_called(act, by=by, corrections=corrections, limits=self.rules.limits, admin=admin)
-        return refusals_noted(on_visible(called, known_id(id), workspaces), actor=by)
+        """The same for one email; `EmailNotFound`, `NotApplicable` or `SensitiveEmail` says why not.
+
+        It is in the audit log, and so is a refusal.
+        """
+        called = self._called(act, by, corrections, admin=admin)
+        doing = self._one(called, id, by, corrections, workspaces, reason=reason)
+        return (yield from refused_on_record(alone(doing), by, act, id=id, reason=reason))
+
+    def _called(self, act: str, by: By, corrections: Mapping[str, Any] | None, *, admin: bool) -> Act:
+        return act_called(act, by=name_of(by), corrections=corrections, limits=self.rules.limits, admin=admin)
+
+    def _one(
+        self,
+        called: Act,
+        id: str,
+        by: By,
+        corrections: Mapping[str, Any] | None,
+        workspaces: Workspaces,
+        **detail: Any,
+    ) -> Plan[EmailId]:
+        """One email, and the line that tells of it, in one transaction."""
+        email = yield from visible_email(known_id(id), workspaces)
+        corrected = yield from correction_in_words(email, corrections)
+        yield from called.one(email.id)
+        yield from line(by, called.name, id=email.id, was=email.status, **corrected, **detail)
+        return email.id
+
+    @does
+    def enqueue(self, submission: Submission, *, by: By) -> Plan[Receipt]:
+        """Put an email into the outbox; who did is in the audit log."""
+        order = self.rules.order(submission, now=self.now())
+        [receipt] = yield from enqueue([order])
+        yield from line(by, "enqueue", id=receipt.id, kind=order.kind, duplicate=receipt.duplicate or None)
+        return receipt
 
     @asks
     def routes(self) -> Plan[tuple[RouteView, ...]]:
         """Every way out that a worker has used or the settings know, and how it is doing."""
         return routes(self._declared)
 
-    @does
-    def pause_route(self, name: str, reason: str, by: str, *, workspaces: Workspaces = None) -> Plan[Breaker]:
-        """Stop a route until a person resumes it. Its emails wait and lose no attempt. It is in the audit log."""
-        return pause_route(name, reason, by, declared=self._declared, workspaces=workspaces)
+    @asks
+    def standstill(self, route: str) -> Plan[str]:
+        """Why no email leaves by a route now, in a few words that name no server; empty when they do."""
+        return standstill(route, self._declared)
 
-    @does
-    def resume_route(self, name: str, by: str, *, workspaces: Workspaces = None) -> Plan[Breaker]:
+    @does_in_steps
+    def pause_route(self, name: str, reason: str, by: By, *, workspaces: Workspaces = None) -> Course[Breaker]:
+        """Stop a route until a person resumes it. Its emails wait and lose no attempt. It is in the audit log."""
+        doing = pause_route(name, reason, by, declared=self._declared, workspaces=workspaces)
+        return (yield from refused_on_record(alone(doing), by, "route_pause", route=name, reason=reason))
+
+    @does_in_steps
+    def resume_route(self, name: str, by: By, *, workspaces: Workspaces = None) -> Course[Breaker]:
         """Let a route send again; the next attempt shows whether it is well. It is in the audit log."""
-        return resume_route(name, by, declared=self._declared, workspaces=workspaces)
+        doing = resume_route(name, by, declared=self._declared, workspaces=workspaces)
+        return (yield from refused_on_record(alone(doing), by, "route_resume", route=name))
 
     @does_in_steps
     def move_route(
         self,
         name: str,
         to: str,
-        by: str,
+        by: By,
         *,
         limit: int | None = None,
         sensitive: bool = False,
@@ -178,9 +242,10 @@ class Verbs(Shell):
 
         It is in the audit log.
         """
-        return move_route(
+        doing = move_route(
             name, to, by, limit=limit, sensitive=sensitive, declared=self._declared, workspaces=workspaces
         )
+        return (yield from refused_on_record(doing, by, "route_move", route=name, to=to))
 
     @property
     def _declared(self) -> Declared:

@@ -8,6 +8,7 @@ verbs are awaited. There is no second text that could drift from the first.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
@@ -25,6 +26,11 @@ class Shell:
     def __init__(self, outbox: OutboxBase) -> None:
         self.settings = outbox.settings
         self.rules = outbox.rules
+        self._clock = outbox.clock
+
+    def now(self) -> datetime:
+        """By the outbox's clock."""
+        return (self._clock() if self._clock else None) or datetime.now(UTC)
 
 
 class Blocking(Shell):

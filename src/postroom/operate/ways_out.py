@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlsplit
 
-from postroom.accounts.audit import write_audit
 from postroom.channels import channel_by, channels
 from postroom.config import RouteSettings, RouteTable, Settings
 from postroom.errors import ConfigurationError, PostroomError
+from postroom.operate.recording import By, line, name_of
 from postroom.operate.values import RouteView, Workspaces
 from postroom.store import acts
 from postroom.store.plan import Course, Plan
@@ -89,26 +89,26 @@ def routes(declared: Declared, *, workspaces: Workspaces = None) -> Plan[tuple[R
     )
 
 
-def pause_route(name: str, reason: str, by: str, *, declared: Declared, workspaces: Workspaces = None) -> Plan[Breaker]:
+def pause_route(name: str, reason: str, by: By, *, declared: Declared, workspaces: Workspaces = None) -> Plan[Breaker]:
     """Stop a route until a person resumes it. Its emails wait and lose no attempt."""
-    yield from _check(name, declared, workspaces)
-    breaker = yield from breakers.pause(name, f"{reason} ({by})")
-    yield from write_audit(by, "route_pause", route=name, reason=reason)
+    before = yield from _check(name, declared, workspaces)
+    breaker = yield from breakers.pause(name, f"{reason} ({name_of(by)})")
+    yield from line(by, "route_pause", route=name, reason=reason, before=before, after=breaker.state)
     return breaker
 
 
-def resume_route(name: str, by: str, *, declared: Declared, workspaces: Workspaces = None) -> Plan[Breaker]:
+def resume_route(name: str, by: By, *, declared: Declared, workspaces: Workspaces = None) -> Plan[Breaker]:
     """Let a route send again; the next attempt shows whether it is well."""
-    yield from _check(name, declared, workspaces)
+    before = yield from _check(name, declared, workspaces)
     breaker = yield from breakers.resume(name)
-    yield from write_audit(by, "route_resume", route=name)
+    yield from line(by, "route_resume", route=name, before=before, after=breaker.state)
     return breaker
 
 
 def move_route(
     name: str,
     to: str,
-    by: str,
+    by: By,
     *,
     limit: int | None,
     declared: Declared,
@@ -133,11 +133,11 @@ def move_route(
     return moved
 
 
-def _move(name: str, to: str, by: str, limit: int, sensitive: bool) -> Plan[int]:
-    moved = yield from acts.move_route(from_route=name, to=to, actor=by, limit=limit, sensitive=sensitive)
+def _move(name: str, to: str, by: By, limit: int, sensitive: bool) -> Plan[int]:
+    moved = yield from acts.move_route(from_route=name, to=to, actor=name_of(by), limit=limit, sensitive=sensitive)
     if moved:
         told = {"sensitive": "too"} if sensitive else {}
-        yield from write_audit(by, "route_move", route=name, to=to, emails=moved, **told)
+        yield from line(by, "route_move", route=name, to=to, emails=moved, **told)
     return moved
 
 
@@ -159,9 +159,11 @@ def _view(name: str, known: KnownRoute | None, declared: DeclaredRoute, waiting:
     )
 
 
-def _check(name: str, declared: Declared, workspaces: Workspaces) -> Plan[None]:
+def _check(name: str, declared: Declared, workspaces: Workspaces) -> Plan[BreakerState]:
+    """How a route stands that may be acted on."""
     if workspaces is not None:
         raise RouteShared("a route carries the mail of every workspace, and you may not see them all")
-    known = [each.name for each in (yield from routes(declared))]
+    known = {each.name: each.state for each in (yield from routes(declared))}
     if name not in known:
         raise RouteNotFound(f"no route is called {name!r}; known are {', '.join(known) or 'none yet'}")
+    return known[name]

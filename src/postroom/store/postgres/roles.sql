@@ -46,7 +46,9 @@ REVOKE INSERT, UPDATE, DELETE ON postroom.migrations FROM postroom_worker;
 
 GRANT SELECT ON ALL TABLES IN SCHEMA postroom TO postroom_reader;
 -- Not at what lets people in: a hash can be tried out, a key makes codes.
-REVOKE SELECT ON postroom.people, postroom.people_secrets, postroom.sessions, postroom.codes, postroom.tokens
+REVOKE SELECT ON
+    postroom.people, postroom.people_secrets, postroom.sessions, postroom.codes, postroom.tokens,
+    postroom.authenticators, postroom.recovery_codes, postroom.known_addresses, postroom.budgets
 FROM postroom_reader;
 -- Nor at what emails say: a sign-in code stands in an email, too. What sensitive ones say is in a box among the
 -- attachments, and in the texts of those that a release before took in.

@@ -60,28 +60,6 @@ DELETE FROM postroom.people
 WHERE id = :id::text
 RETURNING id;
 
--- What is remembered of a name that was typed, locked: one step of one name at a time.
--- name: lock_door
-DELETE FROM postroom.doors
-WHERE updated_at < {now} - interval '4 days' AND name <> :name::text;
-INSERT INTO postroom.doors (name, updated_at)
-VALUES (:name::text, {now})
-ON CONFLICT DO NOTHING;
-SELECT failures, locks, failed_at, locked_until, {now}
-FROM postroom.doors
-WHERE name = :name::text
-FOR UPDATE;
-
--- What is to be remembered of it.
--- name: change_door
-UPDATE postroom.doors
-SET failures = :failures::int,
-    locks = :locks::int,
-    failed_at = :failed_at::timestamptz,
-    locked_until = :locked_until::timestamptz,
-    updated_at = {now}
-WHERE name = :name::text;
-
 -- A sign-in begins, or begins anew once it is complete; those whose time is up go.
 -- name: begin_session
 DELETE FROM postroom.sessions
@@ -107,12 +85,6 @@ DELETE FROM postroom.sessions
 WHERE digest = :digest::text
 RETURNING digest;
 
--- Every sign-in of a person, or only those that were not completed.
--- name: end_sessions
-DELETE FROM postroom.sessions
-WHERE person_id = :person::text AND (:stage::text IS NULL OR stage = :stage::text)
-RETURNING digest;
-
 -- A new code, which ends those before it; one in the mail does not end one from the host.
 -- The times of codes stay for an hour, to be counted.
 -- name: put_code
@@ -136,7 +108,7 @@ ORDER BY made_at;
 UPDATE postroom.codes
 SET tries = tries + 1
 WHERE person_id = :person::text
-    AND (session = :session::text OR session IS NULL)
+    AND (session = :session::text OR session = :apart::text OR session IS NULL)
     AND ended_at IS NULL
     AND expires_at > {now}
     AND tries < :tries::int

@@ -60,27 +60,6 @@ DELETE FROM postroom_people
 WHERE id = :id
 RETURNING id;
 
--- What is remembered of a name that was typed. The writer's transaction is lock enough.
--- name: lock_door
-DELETE FROM postroom_doors
-WHERE updated_at < :now - 345600000000 AND name <> :name;
-INSERT INTO postroom_doors (name, updated_at)
-VALUES (:name, :now)
-ON CONFLICT DO NOTHING;
-SELECT failures, locks, failed_at, locked_until, :now
-FROM postroom_doors
-WHERE name = :name;
-
--- What is to be remembered of it.
--- name: change_door
-UPDATE postroom_doors
-SET failures = :failures,
-    locks = :locks,
-    failed_at = :failed_at,
-    locked_until = :locked_until,
-    updated_at = :now
-WHERE name = :name;
-
 -- A sign-in begins, or begins anew once it is complete; those whose time is up go.
 -- name: begin_session
 DELETE FROM postroom_sessions
@@ -106,12 +85,6 @@ DELETE FROM postroom_sessions
 WHERE digest = :digest
 RETURNING digest;
 
--- Every sign-in of a person, or only those that were not completed.
--- name: end_sessions
-DELETE FROM postroom_sessions
-WHERE person_id = :person AND (:stage IS NULL OR stage = :stage)
-RETURNING digest;
-
 -- A new code, which ends those before it; one in the mail does not end one from the host.
 -- The times of codes stay for an hour, to be counted.
 -- name: put_code
@@ -135,7 +108,7 @@ ORDER BY made_at;
 UPDATE postroom_codes
 SET tries = tries + 1
 WHERE person_id = :person
-    AND (session = :session OR session IS NULL)
+    AND (session = :session OR session = :apart OR session IS NULL)
     AND ended_at IS NULL
     AND expires_at > :now
     AND tries < :tries

@@ -1,0 +1,79 @@
+"""Signing in while mail is down, as a person does it in a browser that runs no scripts."""
+
+from __future__ import annotations
+
+import time
+from base64 import b32decode
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from postroom.accounts.accounts import get_person
+from postroom.accounts.chance import new_code
+from postroom.accounts.secret import secret_key
+from postroom.accounts.steps import code_from_the_host
+from postroom.accounts.totp import STEP, code_at
+from tests.browser.entrance import PASSWORD, give_code, give_password
+from tests.browser.house import House
+
+NAME = "grace@hillhouse.example"
+
+
+@pytest.fixture
+def locked_house(tmp_path: Path) -> Iterator[House]:
+    """Somebody may sign in, and no worker sends mail."""
+    with House(tmp_path, dev=False) as house:
+        house.add_person(NAME, PASSWORD)
+        yield house
+
+
+def code_on_the_host(house: House) -> str:
+    """What `postroom user code` prints."""
+    code, run = new_code(), house.outbox.database.run
+    person = run(get_person(NAME), writes=False).person
+    run(code_from_the_host(person, code, key=run(secret_key(house.outbox.settings)), by="root"))
+    return code
+
+
+def enter(page: Page, house: House, code: str) -> None:
+    page.goto(house.address("/admin"))
+    give_password(page, NAME)
+    give_code(page, code)
+
+
+def add_authenticator(page: Page, house: House) -> tuple[bytes, int, list[str]]:
+    """Its secret, the step that was used, and the recovery codes."""
+    page.goto(house.address("/admin/account"))
+    page.get_by_label("Your password, once more").fill(PASSWORD)
+    page.get_by_role("button", name="Add an authenticator").click()
+    expect(page.get_by_role("img", name="QR code for your authenticator")).to_be_visible()
+    secret = b32decode((page.locator(".secret").text_content() or "").replace(" ", ""))
+    step = int(time.time()) // STEP
+    page.get_by_label("The six digits it shows now").fill(code_at(secret, step))
+    page.get_by_role("button", name="Take it into use").click()
+    expect(page.get_by_role("heading", name="Your recovery codes")).to_be_visible()
+    return secret, step, page.locator(".codes li").all_text_contents()
+
+
+def sign_out(page: Page) -> None:
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_label("Email address")).to_be_visible()
+
+
+def test_an_authenticator_and_a_recovery_code_let_in_while_no_mail_moves(locked_house: House, plain_page: Page) -> None:
+    page, house = plain_page, locked_house
+    enter(page, house, code_on_the_host(house))
+    secret, step, codes = add_authenticator(page, house)
+    page.get_by_role("link", name="I have kept them").click()
+    expect(page.get_by_text("10 recovery codes left")).to_be_visible()
+    sign_out(page)
+
+    give_password(page, NAME)
+    expect(page.get_by_text("no worker is running")).to_be_visible()
+    give_code(page, code_at(secret, step + 1))
+    sign_out(page)
+    enter(page, house, codes[0])
+    page.goto(house.address("/admin/account"))
+    expect(page.get_by_text("9 recovery codes left")).to_be_visible()

@@ -30,6 +30,7 @@ from postroom.admin.wording import (
 )
 from postroom.operate.story import in_words
 from postroom.operate.wording import count_of
+from postroom.send.delivery import Mode, mode_in, sentence_in
 
 
 @cache
@@ -72,11 +73,19 @@ def render(
         "person": _visitor(request),
         "csrf": _csrf(request),
         "dev": bool(getattr(request.app.state, "dev", False)),
+        "delivery": _delivery(request),
         "notice": None,
         "section": None,
     }
     page = environment().get_template(template).render(common | context)
     return HTMLResponse(page, status_code=status, headers={"Cache-Control": "no-store", **(headers or {})})
+
+
+def _delivery(request: Request) -> tuple[str, str] | None:
+    """The delivery mode and what it means, where it is another than to deliver."""
+    settings = request.app.state.operations.outbox.settings
+    mode = mode_in(settings.delivery)
+    return None if mode == Mode.DELIVER else (mode, sentence_in(settings.delivery))
 
 
 def _visitor(request: Request) -> Any:

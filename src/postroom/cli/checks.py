@@ -14,6 +14,7 @@ from postroom.config import RouteSettings, Settings
 from postroom.errors import ConfigurationError
 from postroom.operate import House
 from postroom.operate.sentences import LATE, sum_in_words, trouble
+from postroom.send.delivery import UNREADABLE, Mode, mode_in, sentence_in
 from postroom.store.contract import Conservation
 from postroom.vocabulary import DEFAULT_ROUTE, Status
 from postroom.work.breaker import BreakerState
@@ -53,6 +54,18 @@ def check_sender(settings: Settings) -> Finding:
         detail="emails that do not say who they are from go out as postroom@localhost",
         remedy="set POSTROOM_SENDER, such as 'Desk <desk@example.org>'",
     )
+
+
+def check_delivery(settings: Settings) -> Finding:
+    """Who gets what is sent from here."""
+    mode, sentence = mode_in(settings.delivery), sentence_in(settings.delivery)
+    if mode == UNREADABLE:
+        remedy = "set POSTROOM_DELIVERY to deliver, capture, redirect:ADDRESS or only:DOMAIN,…"
+        return Finding(name="delivery", level=Level.FAIL, detail=sentence, remedy=remedy)
+    if mode == Mode.DELIVER:
+        return Finding(name="delivery", level=Level.OK, detail=sentence)
+    remedy = "where real people are to be mailed, set POSTROOM_DELIVERY=deliver"
+    return Finding(name="delivery", level=Level.WARN, detail=f"{mode}: {sentence}", remedy=remedy)
 
 
 def check_smtp(settings: Settings) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ from postroom.outbox.inline import InlineSettings
 from postroom.outbox.submission import NOBODY, HouseRules, Sendable, Submission, Wishes
 from postroom.outbox.thread import InlineThread
 from postroom.send.contract import Transport
+from postroom.send.delivery import Delivery, Mode
 from postroom.settle.policy import RetryPolicy
 from postroom.store import housekeeping
 from postroom.store.contract import Filter
@@ -30,7 +31,7 @@ from postroom.store.order import Order
 from postroom.store.plan import Course
 from postroom.vocabulary import EmailId, Status
 from postroom.work.journal import journal_folder
-from postroom.work.routes import routes_of
+from postroom.work.routes import guarded, routes_of
 
 INLINE_POLICY = "quick"
 """The policy of emails sent inline that do not name one."""
@@ -121,6 +122,8 @@ class OutboxBase:
                 lease=settings.lease,
                 limit=settings.inline_limit,
                 keep_sent=bool(settings.retention),
+                deployment=settings.deployment,
+                delivers=settings.delivery == Mode.DELIVER,
                 clock=self.clock,
                 listeners=self.listeners,
             )
@@ -133,7 +136,8 @@ class OutboxBase:
         leads there, so that a test sees what rules would have sent elsewhere.
         """
         if self._transport is not None:
-            return [Route.over(self._transport, name=name) for name in self.settings.known_routes()]
+            delivery = Delivery.parse(self.settings.delivery)
+            return [guarded(Route.over(self._transport, name=name), delivery) for name in self.settings.known_routes()]
         return routes_of(self.settings, always=always)
 
     def _inline_order(self, email: Sendable, key: str | None, wishes: Wishes) -> Order:

@@ -66,6 +66,10 @@ class InlineSettings:
     limit: timedelta
     """How long an inline send may take until its dot, and how long once more its caller waits for the reply."""
     keep_sent: bool
+    deployment: str = ""
+    """The one whose database this has to be for anything to be sent."""
+    delivers: bool = True
+    """What is sent leaves for its recipients. Else every email has a row: nothing else tells what became of it."""
     clock: Clock | None = None
     listeners: tuple[Listener, ...] = ()
 
@@ -80,7 +84,14 @@ class InlineSender:
         self._database = open_async_database(
             settings.database, tables=settings.tables, clock=settings.clock, listeners=settings.listeners
         )
-        self._routes = {route.name: route for route in settings.routes()}
+        self._routes: dict[str, Route] = {}
+        self._obstacle: str | None = None
+        """Why nothing is sent here at all, whatever is asked; it is kept instead."""
+        try:
+            self._routes = {route.name: route for route in settings.routes()}
+        except ConfigurationError as error:
+            self._obstacle = str(error)
+            logger.error("inline emails go to the outbox", reason=str(error))
         self._engine: Engine | None = None
         self._beside: set[asyncio.Task[None]] = set()
         """What goes on beside the callers: engines that come to their end, emails that are taken in after all."""
@@ -141,14 +152,18 @@ class InlineSender:
 
     async def _take_on(self, order: Order, *, durable: bool) -> InHand | SendOutcome:
         """Put an email into the engine's hands; or say what became of it instead."""
+        if self._obstacle is not None:
+            return await self._keep(order, self._obstacle)
         engine = self._ready()
         if order.route not in self._routes:
             return await self._keep(order, f"this process knows no way out for the route {order.route}")
         if engine is None:
             return await self._keep(order, self._fault)
+        if (foreign := await self._not_ours(engine)) is not None:
+            return await self._keep(order, foreign)
         asked = time.monotonic()
         leased = replace(order, lease=Lease(worker=engine.name, seconds=self._settings.lease.total_seconds()))
-        needs_row = order.key is not None or order.on_doubt is OnDoubt.HOLD
+        needs_row = order.key is not None or order.on_doubt is OnDoubt.HOLD or not self._settings.delivers
         try:
             admission = await self._admission(leased, store=durable or needs_row)
         except (SchemaError, ConfigurationError):
@@ -159,6 +174,14 @@ class InlineSender:
             logger.error("sending inline without a row", error=words_of(error))
             return self._begin(engine, as_claimed(leased, now=self._clock.now(), row=False, perhaps=True), asked)
         return await self._admitted(engine, admission, asked)
+
+    async def _not_ours(self, engine: Engine) -> str | None:
+        """Why nothing may be sent from this database. One that is away is asked later: what the application has made
+        just now is its own, and is not in anybody's copy."""
+        if not engine.ownership.confirmed:
+            with suppress(StoreUnavailable):
+                await engine.ownership.look()
+        return str(engine.ownership.refusal) if engine.ownership.refusal is not None else None
 
     async def _admission(self, order: Order, *, store: bool) -> Admission:
         admission = await self._database.run(admit(order, routes=self._routes, store=store))
@@ -231,6 +254,7 @@ class InlineSender:
                     lease=settings.lease,
                     grace=2 * settings.limit,
                     keep_sent=settings.keep_sent,
+                    deployment=settings.deployment,
                     journals=settings.journals,
                     inline_limit=settings.limit,
                 ),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from postroom import Email, Status
+from postroom.operate.outlook import outlook
 from postroom.send.memory import MemoryTransport
 from postroom.store.migrate import migrate
 from postroom.store.open import open_database
@@ -37,6 +39,7 @@ def test_what_is_captured_counts_as_sent_says_so_and_reaches_nobody(
     stored = outbox.get(sending.id)
     assert stored.status is Status.SENT
     assert "captured: not delivered" in reply_of(outbox, sending.id)
+    assert outlook(stored, obstacle=None, now=datetime.now(UTC)).startswith("Captured")
     assert outbox.letter(sending.id).subject == "Booked"
     assert (server.messages, server.commands) == ([], [])
 
@@ -71,6 +74,8 @@ def test_a_redirected_email_reaches_one_address_and_names_those_it_was_for(
     )
     assert b"\r\nTo: ada@example.org\r\n" in head
     assert "redirected" in reply_of(outbox, sending.id)
+    told = outlook(outbox.get(sending.id), obstacle=None, now=datetime.now(UTC))
+    assert "for another address than its own" in told
 
 
 def test_the_bytes_of_a_redirected_email_are_the_same_at_every_attempt(
@@ -105,6 +110,8 @@ def test_only_some_domains_are_reached_and_each_recipient_s_result_is_told(
     ada, bob = outbox.get(sending.id).recipients
     assert (ada.status, ada.code, ada.text) == ("sent", 252, "captured: not delivered, as POSTROOM_DELIVERY says")
     assert (bob.status, bob.code) == ("sent", 250)
+    told = outlook(outbox.get(sending.id), obstacle=None, now=datetime.now(UTC))
+    assert "for 1 recipient; 1 captured, not delivered" in told
 
 
 def test_a_captured_recipient_stays_so_while_another_is_tried_again(

@@ -14,7 +14,7 @@ import pytest
 from postroom import Email, Outbox, Settings, Status
 from postroom.claim.route import Route
 from postroom.errors import StoreUnavailable, WrongDeployment
-from postroom.send.delivery import Delivery
+from postroom.send.delivery_mode import DeliveryMode
 from postroom.send.smtp import SmtpTransport
 from postroom.store.deployment import Stamp, refusal, stamp
 from postroom.store.migrate import migrate
@@ -204,7 +204,7 @@ def test_a_database_is_stamped_once_and_by_the_first(office: Office) -> None:
 
 async def test_a_worker_s_pipelined_emails_keep_to_the_mode(office: Office) -> None:
     """Real SMTP, several connections, envelopes behind dots: nobody but the one address is ever named."""
-    redirect = Delivery.parse("redirect:dev@example.net")
+    redirect = DeliveryMode.parse("redirect:dev@example.net")
     ids = office.enqueue(120)
 
     await office.work_until_idle(

@@ -30,7 +30,7 @@ from postroom.admin.wording import (
 )
 from postroom.operate.story import in_words
 from postroom.operate.wording import count_of
-from postroom.send.delivery import Mode, mode_in, sentence_in
+from postroom.send.delivery_mode import Mode, mode_in, sentence_in
 
 
 @cache

@@ -14,7 +14,7 @@ from postroom.config import RouteSettings, Settings
 from postroom.errors import ConfigurationError
 from postroom.operate import House
 from postroom.operate.sentences import LATE, sum_in_words, trouble
-from postroom.send.delivery import UNREADABLE, Mode, mode_in, sentence_in
+from postroom.send.delivery_mode import UNREADABLE, Mode, mode_in, sentence_in
 from postroom.store.contract import Conservation
 from postroom.vocabulary import DEFAULT_ROUTE, Status
 from postroom.work.breaker import BreakerState

@@ -21,7 +21,7 @@ from postroom.cli.target import Target
 from postroom.errors import ConfigurationError, WrongDeployment
 from postroom.operate.wording import count_of
 from postroom.outbox import Outbox
-from postroom.send.delivery import mode_in, sentence_in
+from postroom.send.delivery_mode import mode_in, sentence_in
 from postroom.store.acts import ABANDONED
 from postroom.store.deployment import Stamp, adopt, refusal, stamp
 from postroom.store.heartbeats import workers

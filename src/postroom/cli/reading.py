@@ -31,7 +31,7 @@ from postroom.errors import ConfigurationError
 from postroom.operate import EmailView, FoundPage, House
 from postroom.operate.records import house_record, sum_record
 from postroom.operate.sentences import sum_in_words
-from postroom.send.delivery import Mode, mode_in, sentence_in
+from postroom.send.delivery_mode import Mode, mode_in, sentence_in
 from postroom.store.contract import Conservation
 from postroom.store.records import as_record
 

@@ -21,7 +21,7 @@ from postroom.cli.target import LogLevel, Target, reach
 from postroom.config import RouteTable, Settings
 from postroom.events import listeners_of
 from postroom.logs import logger
-from postroom.send.delivery import mode_in
+from postroom.send.delivery_mode import mode_in
 from postroom.store.deployment import refusal, stamp
 from postroom.store.open import AsyncDatabase, open_async_database, open_database
 from postroom.vocabulary import DEFAULT_ROUTE

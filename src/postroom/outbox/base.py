@@ -21,7 +21,7 @@ from postroom.outbox.inline import InlineSettings
 from postroom.outbox.submission import NOBODY, HouseRules, Sendable, Submission, Wishes
 from postroom.outbox.thread import InlineThread
 from postroom.send.contract import Transport
-from postroom.send.delivery import Delivery, Mode
+from postroom.send.delivery_mode import DeliveryMode, Mode
 from postroom.settle.policy import RetryPolicy
 from postroom.store import housekeeping
 from postroom.store.contract import Filter
@@ -136,7 +136,7 @@ class OutboxBase:
         leads there, so that a test sees what rules would have sent elsewhere.
         """
         if self._transport is not None:
-            delivery = Delivery.parse(self.settings.delivery)
+            delivery = DeliveryMode.parse(self.settings.delivery)
             return [guarded(Route.over(self._transport, name=name), delivery) for name in self.settings.known_routes()]
         return routes_of(self.settings, always=always)
 

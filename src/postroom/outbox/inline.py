@@ -178,9 +178,15 @@ class InlineSender:
     async def _not_ours(self, engine: Engine) -> str | None:
         """Why nothing may be sent from this database. One that is away is asked later: what the application has made
         just now is its own, and is not in anybody's copy."""
-        if not engine.ownership.confirmed:
-            with suppress(StoreUnavailable):
+        try:
+            if not engine.ownership.confirmed:
                 await engine.ownership.look()
+        except StoreUnavailable:
+            pass
+        except (SchemaError, ConfigurationError):
+            raise
+        except Exception as error:  # noqa: BLE001  whatever keeps us from looking, keeps us from sending
+            return f"it could not be seen whose database this is: {words_of(error)}"
         return str(engine.ownership.refusal) if engine.ownership.refusal is not None else None
 
     async def _admission(self, order: Order, *, store: bool) -> Admission:

@@ -24,7 +24,7 @@ from postroom.send.contract import (
     Report,
     Transport,
 )
-from postroom.send.delivery import Delivery, Mode
+from postroom.send.delivery_mode import DeliveryMode, Mode
 
 CAPTURED = "captured: not delivered, as POSTROOM_DELIVERY says"
 REDIRECTED = "redirected, as POSTROOM_DELIVERY says"
@@ -34,7 +34,7 @@ LONGEST = 500
 class GuardedTransport:
     """A transport under a mode other than `deliver`. What is to be captured does not even reach the one inside."""
 
-    def __init__(self, inner: Transport, delivery: Delivery, *, email: bool) -> None:
+    def __init__(self, inner: Transport, delivery: DeliveryMode, *, email: bool) -> None:
         """`email`: what leaves by it are envelopes; anything else is captured."""
         self._inner = inner
         self._delivery = delivery
@@ -85,7 +85,7 @@ class CapturingLine:
 class GuardedLine:
     """A line on which emails leave for other recipients than their own, or for some of them."""
 
-    def __init__(self, line: Line, delivery: Delivery) -> None:
+    def __init__(self, line: Line, delivery: DeliveryMode) -> None:
         self._line = line
         self._delivery = delivery
         self._capturing = CapturingLine()
@@ -112,7 +112,7 @@ class GuardedLine:
         return guarded(envelope, self._delivery)
 
 
-def guarded(envelope: Envelope, delivery: Delivery) -> Envelope | None:
+def guarded(envelope: Envelope, delivery: DeliveryMode) -> Envelope | None:
     """The envelope as it leaves under a mode; None where nobody gets it. The same each time."""
     if delivery.mode is Mode.REDIRECT:
         message = _headers(envelope.recipients) + envelope.message

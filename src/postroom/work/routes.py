@@ -12,7 +12,7 @@ from postroom.channels.email import EMAIL
 from postroom.claim.route import Route
 from postroom.config import RouteSettings, Settings
 from postroom.errors import ConfigurationError
-from postroom.send.delivery import Delivery, Mode
+from postroom.send.delivery_mode import DeliveryMode, Mode
 from postroom.send.guarded import GuardedTransport
 from postroom.settle.captured import apart
 
@@ -33,7 +33,7 @@ def routes_of(settings: Settings, *, only: Collection[str] = (), always: bool = 
         names = ", ".join(known)
         raise ConfigurationError(f"no route that can be used here is called {unknown[0]!r}; those that can: {names}")
     tables, named = settings.channel_tables(), settings.all_routes()
-    delivery = Delivery.parse(settings.delivery)
+    delivery = DeliveryMode.parse(settings.delivery)
     return [
         guarded(_route(route, tables, unasked=name not in named), delivery)
         for name, route in known.items()
@@ -41,7 +41,7 @@ def routes_of(settings: Settings, *, only: Collection[str] = (), always: bool = 
     ]
 
 
-def guarded(route: Route, delivery: Delivery) -> Route:
+def guarded(route: Route, delivery: DeliveryMode) -> Route:
     """The same route under a delivery mode; without one, the very same."""
     if delivery.mode is Mode.DELIVER:
         return route

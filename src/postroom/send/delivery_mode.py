@@ -40,7 +40,7 @@ UNREADABLE = "unreadable"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delivery:
+class DeliveryMode:
     """The mode of an environment."""
 
     mode: Mode = Mode.DELIVER
@@ -50,7 +50,7 @@ class Delivery:
     """Whose recipients get their emails, in lower case; an international one in its ASCII form."""
 
     @classmethod
-    def parse(cls, text: str) -> Delivery:
+    def parse(cls, text: str) -> DeliveryMode:
         """As the setting is written. What cannot be read is an error: nobody guesses who is to be mailed."""
         name, colon, argument = text.strip().partition(":")
         if name in (Mode.DELIVER, Mode.CAPTURE) and not colon:
@@ -85,7 +85,7 @@ class Delivery:
 def mode_in(written: str) -> str:
     """The name of the mode, for logs and badges; `unreadable` where it cannot be read."""
     try:
-        return Delivery.parse(written).mode.value
+        return DeliveryMode.parse(written).mode.value
     except ConfigurationError:
         return UNREADABLE
 
@@ -93,7 +93,7 @@ def mode_in(written: str) -> str:
 def sentence_in(written: str) -> str:
     """What the setting means, for people; without an address."""
     try:
-        return Delivery.parse(written).sentence
+        return DeliveryMode.parse(written).sentence
     except ConfigurationError:
         return "POSTROOM_DELIVERY cannot be read: nothing is delivered until it is corrected."
 

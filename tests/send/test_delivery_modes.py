@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from postroom.errors import ConfigurationError
 from postroom.send.contract import Envelope, FaultKind, Phase
-from postroom.send.delivery import Delivery, Mode, mode_in, sentence_in
+from postroom.send.delivery_mode import DeliveryMode, Mode, mode_in, sentence_in
 from postroom.send.guarded import CAPTURED, GuardedTransport, guarded
 from postroom.send.memory import MemoryTransport
 from postroom.send.smtp import SmtpTransport
@@ -19,26 +19,26 @@ ENVELOPE = Envelope(
 )
 
 
-def only(*domains: str) -> Delivery:
-    return Delivery(mode=Mode.ONLY, domains=domains)
+def only(*domains: str) -> DeliveryMode:
+    return DeliveryMode(mode=Mode.ONLY, domains=domains)
 
 
 @pytest.mark.parametrize(
     ("written", "delivery"),
     [
-        ("deliver", Delivery()),
-        (" capture ", Delivery(mode=Mode.CAPTURE)),
-        ("redirect:dev@example.org", Delivery(mode=Mode.REDIRECT, to="dev@example.org")),
-        ("redirect:Dev Team <dev@example.org>", Delivery(mode=Mode.REDIRECT, to="dev@example.org")),
+        ("deliver", DeliveryMode()),
+        (" capture ", DeliveryMode(mode=Mode.CAPTURE)),
+        ("redirect:dev@example.org", DeliveryMode(mode=Mode.REDIRECT, to="dev@example.org")),
+        ("redirect:Dev Team <dev@example.org>", DeliveryMode(mode=Mode.REDIRECT, to="dev@example.org")),
         ("only:example.org", only("example.org")),
         (
             "only:Example.ORG, müller.example",
-            Delivery(mode=Mode.ONLY, domains=("example.org", "xn--mller-kva.example")),
+            DeliveryMode(mode=Mode.ONLY, domains=("example.org", "xn--mller-kva.example")),
         ),
     ],
 )
-def test_a_mode_is_read_as_it_is_written(written: str, delivery: Delivery) -> None:
-    assert Delivery.parse(written) == delivery
+def test_a_mode_is_read_as_it_is_written(written: str, delivery: DeliveryMode) -> None:
+    assert DeliveryMode.parse(written) == delivery
     assert mode_in(written) == delivery.mode
 
 
@@ -49,7 +49,7 @@ def test_a_mode_is_read_as_it_is_written(written: str, delivery: Delivery) -> No
 )  # fmt: skip
 def test_what_cannot_be_read_is_never_guessed(written: str) -> None:
     with pytest.raises(ConfigurationError, match="so nothing is delivered"):
-        Delivery.parse(written)
+        DeliveryMode.parse(written)
     assert mode_in(written) == "unreadable"
     assert "nothing is delivered" in sentence_in(written)
 
@@ -80,7 +80,7 @@ def test_only_the_domain_itself_opens_the_way(address: str, reached: bool) -> No
 
 @given(recipients=st.lists(st.emails(), max_size=5), mode=st.sampled_from(["capture", "redirect", "only"]))
 def test_nobody_but_those_who_are_allowed_is_ever_on_an_envelope(recipients: list[str], mode: str) -> None:
-    delivery = Delivery(mode=Mode(mode), to="dev@example.net", domains=("example.org",))
+    delivery = DeliveryMode(mode=Mode(mode), to="dev@example.net", domains=("example.org",))
     envelope = Envelope(sender="", recipients=tuple(recipients), message=b"Subject: Hi\r\n\r\n")
     leaving = guarded(envelope, delivery) if mode != "capture" else None
 
@@ -91,7 +91,7 @@ def test_nobody_but_those_who_are_allowed_is_ever_on_an_envelope(recipients: lis
 async def test_capturing_connects_to_nothing_and_probes_nothing() -> None:
     inner = MemoryTransport()
     inner.script(at="connect", cut=True)
-    transport = GuardedTransport(inner, Delivery(mode=Mode.CAPTURE), email=True)
+    transport = GuardedTransport(inner, DeliveryMode(mode=Mode.CAPTURE), email=True)
     async with transport.connection() as line:
         report = await line.deliver(ENVELOPE, before_dot=lambda: True)
 
@@ -103,7 +103,7 @@ async def test_capturing_connects_to_nothing_and_probes_nothing() -> None:
 async def test_what_is_no_email_is_captured_under_every_mode(mode: Mode) -> None:
     inner = MemoryTransport()
     transport = GuardedTransport(
-        inner, Delivery(mode=mode, to="dev@example.net", domains=("example.org",)), email=False
+        inner, DeliveryMode(mode=mode, to="dev@example.net", domains=("example.org",)), email=False
     )
     async with transport.connection() as line:
         report = await line.deliver(ENVELOPE)
@@ -114,7 +114,7 @@ async def test_what_is_no_email_is_captured_under_every_mode(mode: Mode) -> None
 
 
 async def test_what_is_no_longer_ours_is_not_captured_either() -> None:
-    transport = GuardedTransport(MemoryTransport(), Delivery(mode=Mode.CAPTURE), email=True)
+    transport = GuardedTransport(MemoryTransport(), DeliveryMode(mode=Mode.CAPTURE), email=True)
     async with transport.connection() as line:
         report = await line.deliver(ENVELOPE, before_dot=lambda: False)
 
@@ -127,7 +127,7 @@ async def test_an_envelope_that_follows_behind_a_dot_is_redirected_too() -> None
     second = Envelope(sender="desk@example.org", recipients=("eve@example.org",), message=b"Subject: 2\r\n\r\nHi\r\n")
     with ScriptedSmtp() as server:
         inner = SmtpTransport(server.url)
-        transport = GuardedTransport(inner, Delivery(mode=Mode.REDIRECT, to="dev@example.net"), email=True)
+        transport = GuardedTransport(inner, DeliveryMode(mode=Mode.REDIRECT, to="dev@example.net"), email=True)
         async with transport.connection() as line:
             await line.deliver(ENVELOPE, following=second)
             await line.deliver(second)
@@ -142,7 +142,7 @@ async def test_a_follower_who_is_captured_is_not_announced() -> None:
     second = Envelope(sender="desk@example.org", recipients=("eve@example.org",), message=b"Subject: 2\r\n\r\nHi\r\n")
     with ScriptedSmtp() as server:
         inner = SmtpTransport(server.url)
-        transport = GuardedTransport(inner, Delivery(mode=Mode.ONLY, domains=("example.com",)), email=True)
+        transport = GuardedTransport(inner, DeliveryMode(mode=Mode.ONLY, domains=("example.com",)), email=True)
         async with transport.connection() as line:
             first = await line.deliver(ENVELOPE, following=second)
             then = await line.deliver(second)

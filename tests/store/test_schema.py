@@ -163,6 +163,5 @@ def test_a_script_can_begin_after_a_version(store_url: str) -> None:
         known = migrations(outbox.database.dialect.name)
         printed = script(outbox.database.dialect, [each for each in known if each.version > 5])
 
-    assert "0006" not in printed
     assert f"VALUES ({known[-1].version}, " in printed
     assert "VALUES (5, " not in printed

@@ -7,8 +7,13 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
+from typing import Any
+from urllib.parse import urlsplit
 
+import psycopg
 import pytest
 
 from postroom import Email, Outbox, Settings, Status
@@ -22,8 +27,9 @@ from postroom.store.open import AsyncDatabase, open_async_database
 from postroom.work.ownership import Ownership
 from postroom.work.routes import guarded
 from postroom.work.thread import WorkerThread
+from tests.servers.postgres import PostgresServer
 from tests.store.journey import claim
-from tests.work.office import LIMITS, PATIENCE, Office, until
+from tests.work.office import LIMITS, PATIENCE, Office, until, wait_until
 
 
 def stamp_as(office: Office, name: str) -> None:
@@ -215,3 +221,57 @@ async def test_a_worker_s_pipelined_emails_keep_to_the_mode(office: Office) -> N
     assert {message.recipients for message in office.server.messages} == {("dev@example.net",)}
     assert len(office.server.messages) == 120
     assert not [command for command in office.server.commands if command.startswith("RCPT") and "person" in command]
+
+
+async def test_a_copy_that_is_put_in_the_database_s_place_is_not_claimed_from(
+    postgres_office: Office, postgres_server: PostgresServer, migrated_template: str
+) -> None:
+    """As a restore does it: connections are ended, and under the same name there is another database."""
+    office = postgres_office
+    stamp_as(office, "staging")
+    office.enqueue()
+    with postgres_server.database(template=migrated_template) as copy_url:
+        with Outbox(copy_url) as copy:
+            migrate(copy.database, deployment="production")
+            ids = [copy.enqueue(Email(to="real@example.org", subject="Real", text="Hi")).id for _ in range(50)]
+
+        async def work() -> None:
+            async with office.working(deployment="staging") as worker:
+                await asyncio.to_thread(office.server.wait_for, 1, timeout=PATIENCE)
+                exchanged.enter_context(in_the_place_of(office.url, copy_url))
+                await until(lambda: worker.engine.ownership.refusal is not None)
+
+        with ExitStack() as exchanged, pytest.raises(WrongDeployment, match="belongs to the deployment production"):
+            await work()
+        with Outbox(copy_url) as copy:
+            assert {copy.get(id).status for id in ids} == {Status.PENDING}
+    assert len(office.server.messages) == 1
+
+
+@contextmanager
+def in_the_place_of(url: str, other: str) -> Iterator[None]:
+    """Have one database under another's name for a while; whoever is connected to either is thrown out."""
+    place, copy = (urlsplit(each).path.removeprefix("/") for each in (url, other))
+    maintenance = psycopg.conninfo.make_conninfo(url, dbname="postgres")
+    with psycopg.connect(maintenance, autocommit=True) as connection:
+
+        def rename(*steps: tuple[str, str]) -> None:
+            for name, _ in steps:
+                connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+                connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+                wait_until(lambda name=name: not _connected(connection, name))
+            for name, to in steps:
+                connection.execute(f'ALTER DATABASE "{name}" RENAME TO "{to}"')
+            for _, name in steps:
+                connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
+
+        rename((place, f"{place}_before"), (copy, place))
+        try:
+            yield
+        finally:
+            rename((place, copy), (f"{place}_before", place))
+
+
+def _connected(connection: psycopg.Connection[Any], name: str) -> int:
+    [[count]] = connection.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = %s", (name,)).fetchall()
+    return int(count)

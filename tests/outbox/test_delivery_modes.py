@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from postroom import Email, Status
+from postroom import Email, Outbox, Settings, Status
 from postroom.operate.outlook import outlook
 from postroom.send.memory import MemoryTransport
 from postroom.store.migrate import migrate
@@ -19,6 +19,13 @@ from tests.outbox.application import wait_until
 
 MakeOutbox = Callable[..., Any]
 LETTER = Email(to="ada@example.org", cc="bob@example.com", subject="Booked", text="See you on Friday.")
+
+
+def settings_of(outbox: Any) -> Settings:
+    """Of either shell."""
+    found = (outbox if isinstance(outbox, Outbox) else outbox.outbox).settings
+    assert isinstance(found, Settings)
+    return found
 
 
 def reply_of(outbox: Any, id: str) -> str:
@@ -42,6 +49,22 @@ def test_what_is_captured_counts_as_sent_says_so_and_reaches_nobody(
     assert outlook(stored, obstacle=None, now=datetime.now(UTC)).startswith("Captured")
     assert outbox.letter(sending.id).subject == "Booked"
     assert (server.messages, server.commands) == ([], [])
+
+
+def test_where_everything_is_captured_no_server_has_to_be_named(
+    make_outbox: MakeOutbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A laptop with this one setting; a worker there has the same routes."""
+    monkeypatch.setenv("POSTROOM_DELIVERY", "capture")
+    outbox = make_outbox()
+
+    sending = outbox.send(LETTER)
+    waiting = outbox.enqueue(LETTER).id
+
+    assert sending.sent
+    with WorkerThread(settings_of(outbox)):
+        wait_until(lambda: outbox.get(waiting).status is Status.SENT)
+    assert "captured" in reply_of(outbox, waiting)
 
 
 def test_what_is_sent_in_the_background_is_captured_too(
@@ -187,5 +210,5 @@ def test_an_inline_send_from_a_foreign_database_is_queued_with_the_reason(
 
 def drain(outbox: Any, server: ScriptedSmtp) -> None:
     """A worker beside the application, until the server has one email."""
-    with WorkerThread(getattr(outbox, "outbox", outbox).settings):
+    with WorkerThread(settings_of(outbox)):
         server.wait_for(1, timeout=60)

@@ -21,7 +21,7 @@ from postroom.outbox.inline import InlineSettings
 from postroom.outbox.submission import NOBODY, HouseRules, Sendable, Submission, Wishes
 from postroom.outbox.thread import InlineThread
 from postroom.send.contract import Transport
-from postroom.send.delivery_mode import DeliveryMode, Mode
+from postroom.send.delivery_mode import DeliveryMode, Mode, mode_in
 from postroom.settle.policy import RetryPolicy
 from postroom.store import housekeeping
 from postroom.store.contract import Filter
@@ -111,7 +111,8 @@ class OutboxBase:
     def _inline_thread(self) -> InlineThread | None:
         """Who sends inline, not started yet; None when no way out is known."""
         settings = self.settings
-        if self._transport is None and not settings.all_routes():
+        nowhere = not settings.all_routes() and mode_in(settings.delivery) != Mode.CAPTURE
+        if self._transport is None and nowhere:
             return None
         return InlineThread(
             InlineSettings(

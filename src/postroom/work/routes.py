@@ -15,6 +15,7 @@ from postroom.errors import ConfigurationError
 from postroom.send.delivery_mode import DeliveryMode, Mode
 from postroom.send.guarded import GuardedTransport
 from postroom.settle.captured import apart
+from postroom.vocabulary import DEFAULT_ROUTE
 
 
 def routes_of(settings: Settings, *, only: Collection[str] = (), always: bool = False) -> list[Route]:
@@ -24,7 +25,8 @@ def routes_of(settings: Settings, *, only: Collection[str] = (), always: bool = 
     With `always`, as workers have it, also those that need no settings: webhooks leave wherever a worker is.
     To be called in the process that is to use them.
     """
-    known = settings.all_routes()
+    delivery = DeliveryMode.parse(settings.delivery)
+    known = settings.all_routes() or _leading_nowhere(delivery)
     if not known:
         raise ConfigurationError("no way out is known; set POSTROOM_SMTP or give --smtp smtp://host:port")
     if always:
@@ -33,7 +35,6 @@ def routes_of(settings: Settings, *, only: Collection[str] = (), always: bool = 
         names = ", ".join(known)
         raise ConfigurationError(f"no route that can be used here is called {unknown[0]!r}; those that can: {names}")
     tables, named = settings.channel_tables(), settings.all_routes()
-    delivery = DeliveryMode.parse(settings.delivery)
     return [
         guarded(_route(route, tables, unasked=name not in named), delivery)
         for name, route in known.items()
@@ -49,6 +50,13 @@ def guarded(route: Route, delivery: DeliveryMode) -> Route:
     if email and delivery.mode is Mode.ONLY:
         channel = replace(channel, classify=apart(channel.classify))
     return replace(route, channel=channel, transport=GuardedTransport(route.transport, delivery, email=email))
+
+
+def _leading_nowhere(delivery: DeliveryMode) -> dict[str, RouteSettings]:
+    """Where everything is captured nobody has to name a server: a default route, which no connection is made for."""
+    if delivery.mode is not Mode.CAPTURE:
+        return {}
+    return {DEFAULT_ROUTE: RouteSettings(name=DEFAULT_ROUTE, transport="smtp://nowhere.invalid")}
 
 
 def _unasked() -> dict[str, RouteSettings]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from postroom.store.open import open_database
 from postroom.testing import ScriptedSmtp
 from postroom.work.thread import WorkerThread
 from tests.outbox.application import wait_until
+from tests.store.test_roles import apply_roles
 
 MakeOutbox = Callable[..., Any]
 LETTER = Email(to="ada@example.org", cc="bob@example.com", subject="Booked", text="See you on Friday.")
@@ -212,3 +214,24 @@ def drain(outbox: Any, server: ScriptedSmtp) -> None:
     """A worker beside the application, until the server has one email."""
     with WorkerThread(settings_of(outbox)):
         server.wait_for(1, timeout=60)
+
+
+def test_who_may_not_see_whose_database_it_is_keeps_emails_for_a_worker(
+    migrated_postgres_url: str, server: ScriptedSmtp, journals: Path
+) -> None:
+    """The role layout was not renewed after the upgrade."""
+    user = migrated_postgres_url.replace("://postroom@", "://uninformed@")
+    apply_roles(
+        migrated_postgres_url,
+        "DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'uninformed') "
+        "THEN CREATE ROLE uninformed LOGIN; END IF; END $$; "
+        "GRANT USAGE ON SCHEMA postroom TO uninformed; "
+        "GRANT ALL ON ALL TABLES IN SCHEMA postroom TO uninformed; "
+        "REVOKE ALL ON postroom.deployment FROM uninformed",
+    )
+    with Outbox(user, smtp=server.url, sender="desk@example.org") as outbox:
+        sending = outbox.send(LETTER)
+
+        assert (sending.sent, sending.queued) == (False, True)
+        assert "migrate --roles" in str(sending.error)
+    assert server.commands == []

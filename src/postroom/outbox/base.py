@@ -21,7 +21,7 @@ from postroom.outbox.inline import InlineSettings
 from postroom.outbox.submission import NOBODY, HouseRules, Sendable, Submission, Wishes
 from postroom.outbox.thread import InlineThread
 from postroom.send.contract import Transport
-from postroom.send.delivery_mode import DeliveryMode, Mode, mode_in
+from postroom.send.delivery_mode import UNREADABLE, DeliveryMode, Mode, mode_in, sentence_in
 from postroom.settle.policy import RetryPolicy
 from postroom.store import housekeeping
 from postroom.store.contract import Filter
@@ -125,6 +125,7 @@ class OutboxBase:
                 keep_sent=bool(settings.retention),
                 deployment=settings.deployment,
                 delivers=settings.delivery == Mode.DELIVER,
+                obstacle=sentence_in(settings.delivery) if mode_in(settings.delivery) == UNREADABLE else None,
                 clock=self.clock,
                 listeners=self.listeners,
             )

@@ -8,13 +8,17 @@ given back if it has not begun.
 from __future__ import annotations
 
 import asyncio
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from postroom.claim.feed import first_of
 from postroom.errors import StoreUnavailable, WrongDeployment
 from postroom.logs import logger
 from postroom.store.deployment import Stamp, refusal, stamp
+from postroom.store.failures import translated
 from postroom.store.open import AsyncDatabase
+from postroom.store.plan import Plan
+
+T = TypeVar("T")
 
 LOOK = 1.0
 """Seconds between two looks."""
@@ -47,7 +51,38 @@ class Ownership:
     async def look(self) -> None:
         """Find out. Raises `StoreUnavailable` where the database is away."""
         outages = self._outages
-        found = await self._database.run(stamp(), writes=False, atomic=False)
+        self._learn(await self._database.run(self._stamp(), writes=False, atomic=False), outages)
+
+    def behind_a_look(self, plan: Plan[T]) -> Plan[T]:
+        """The plan as it is; or, where there is reason to look, behind a look in the same transaction, which raises
+        `WrongDeployment` in its place."""
+        return plan if self.confirmed else self._behind_a_look(plan)
+
+    def _behind_a_look(self, plan: Plan[T]) -> Plan[T]:
+        try:
+            outages = self._outages
+            self._learn((yield from self._stamp()), outages)
+            if self.refusal is not None:
+                raise self.refusal
+        except BaseException:
+            plan.close()
+            raise
+        return (yield from plan)
+
+    @staticmethod
+    def _stamp() -> Plan[Stamp | None]:
+        """Whatever else than an outage keeps us from looking, keeps us from sending: a right that is missing."""
+        try:
+            return (yield from stamp())
+        except Exception as error:
+            if translated(error) is not None:
+                raise
+            raise WrongDeployment(
+                f"it could not be seen whose database this is ({type(error).__name__}): nothing is sent from it; on "
+                "PostgreSQL, run `postroom migrate --roles` again after an upgrade"
+            ) from error
+
+    def _learn(self, found: Stamp | None, outages: int) -> None:
         before, self.refusal = self.refusal, refusal(found, self._configured) or self._change(found)
         if self._outages_when_seen < 0:
             self.stamp = found

@@ -5,6 +5,7 @@
     ├── InvalidEmail              the email could not be accepted as it is (also a ValueError)
     ├── UnknownConnection         `connection=` is of a type Postroom cannot enqueue through (also a TypeError)
     ├── SchemaError               the database has no Postroom tables, or those of another version
+    ├── WrongDeployment           the database belongs to another deployment: nothing is sent from it
     ├── EmailNotFound             no email with that id (also a LookupError)
     ├── UnreadableEmail           the email's content is damaged or gone
     ├── NotApplicable             the email's present status does not allow the act
@@ -51,6 +52,10 @@ class UnknownConnection(PostroomError, TypeError):
 
 class SchemaError(PostroomError):
     """The database's Postroom tables are absent or of another version."""
+
+
+class WrongDeployment(PostroomError):
+    """The database belongs to another deployment than this process was configured for: nothing is sent from it."""
 
 
 class EmailNotFound(PostroomError, LookupError):

@@ -56,6 +56,7 @@ class InThreads:
         self._database = database
         self.copies = database.copies
         self.dialect = database.dialect
+        self.schema = database.schema
 
     async def run(self, plan: Plan[T], *, writes: bool = True, atomic: bool = True) -> T:
         """Carry a plan out in a transaction of its own."""

@@ -374,3 +374,34 @@ async def test_a_viewer_sees_no_buttons_and_only_their_workspaces(outbox: AsyncO
     buttons = [label for page in pages for label in re.findall(r"<button[^>]*>([^<]*)</button>", page)]
     assert set(buttons) == {"?", "Sign out", "Search", "Close"}
     assert (await outbox.get(ours)).status == "dead"
+
+
+# The delivery mode
+
+
+@pytest.mark.parametrize(
+    ("mode", "told"),
+    [
+        ("capture", "Delivery: capture.</strong> Nothing leaves"),
+        ("redirect:dev@example.org", "Delivery: redirect.</strong> Every email goes to one address"),
+        ("nobody", "Delivery: unreadable.</strong> POSTROOM_DELIVERY cannot be read"),
+    ],
+)
+async def test_every_page_says_who_gets_what_where_it_is_not_everybody(
+    sqlite_url: str, monkeypatch: pytest.MonkeyPatch, mode: str, told: str
+) -> None:
+    """Also before anybody has signed in, and without an address."""
+    monkeypatch.setenv("POSTROOM_DELIVERY", mode)
+    async with AsyncOutbox(sqlite_url) as outbox:
+        await outbox.migrate()
+        for dev, paths in ((True, ("/admin", QUEUE, "/admin/audit", "/admin/nowhere")), (False, ("/admin/sign-in",))):
+            app = ASGITransport(build(outbox, dev=dev))
+            async with AsyncClient(transport=app, base_url="http://localhost", follow_redirects=True) as client:
+                pages = [(await client.get(path)).text for path in paths]
+
+            assert [path for path, page in zip(paths, pages, strict=True) if told not in page] == []
+            assert not any("dev@example.org" in page for page in pages)
+
+
+async def test_no_page_speaks_of_delivery_where_emails_are_delivered(browser: AsyncClient) -> None:
+    assert "Delivery:" not in (await browser.get("/admin")).text

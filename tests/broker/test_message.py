@@ -161,3 +161,20 @@ def test_the_news_of_a_death_says_who_and_why_without_an_address(last_error: str
         "lastError": last_error and last_error.replace("ada@example.org", "[address]"),
         "at": "2026-01-02T03:04:05+00:00",
     }
+
+
+@given(named)
+def test_a_message_of_another_deployment_is_refused(message: Named) -> None:
+    """A copy of the database has emails of the same ids: a shared broker would have them sent from there too."""
+    written = encode(message, deployment="a1b2")
+
+    assert decode(written, deployment="a1b2") == message
+    for other in ("", "c3d4"):
+        with pytest.raises(Poison, match="of another deployment"):
+            decode(written, deployment=other)
+
+
+@given(named)
+def test_a_message_that_names_no_deployment_is_anybody_s(message: Named) -> None:
+    """As schedulers of the version before write them."""
+    assert decode(encode(message), deployment="a1b2") == message

@@ -39,7 +39,7 @@ def test_all_is_well_with_a_sender_and_a_mail_server(
     assert answer.json["ok"] is True
     assert {check["level"] for check in answer.json["checks"]} == {"ok"}
     assert [check["name"] for check in answer.json["checks"]] == [
-        "settings", "sender", "database", "journal", "disk", "mode", "schema",
+        "settings", "sender", "delivery", "database", "journal", "disk", "mode", "schema", "deployment",
         "conservation", "sensitive", "workers", "due", "dead", "in_doubt", "journals", "smtp",
     ]  # fmt: skip
     assert server.messages == []
@@ -148,9 +148,11 @@ def test_a_database_without_our_tables_is_a_failure(postroom: CommandLine, outbo
     assert levels(postroom)["schema"] == "fail"
 
 
-def test_a_schema_of_the_future_is_a_failure(postroom: CommandLine, outbox: Outbox) -> None:
+def test_a_schema_that_needs_later_code_is_a_failure(postroom: CommandLine, outbox: Outbox) -> None:
     with outbox.transaction() as connection:
-        connection.execute("INSERT INTO postroom_migrations (version, name, checksum) VALUES (9999, 'later', 'x')")
+        connection.execute(
+            "INSERT INTO postroom_migrations (version, name, checksum, needs) VALUES (9999, 'later', 'x', 9999)"
+        )
 
     assert levels(postroom)["schema"] == "fail"
 

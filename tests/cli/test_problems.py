@@ -16,7 +16,7 @@ from tests.cli.conftest import CommandLine, enqueue
         ("mysql://db/app", 2, "sqlite:///file.db"),
         ("sqlite:///absent.db", 2, "postroom migrate"),
         ("sqlite:///absent/outbox.db", 2, "there is no folder absent"),
-        ("sqlite:///empty.db", 2, "postroom migrate"),
+        ("sqlite:///empty.db", 1, "postroom migrate"),
         ("sqlite:///junk.db", 3, "--database or POSTROOM_DATABASE"),
         ("postgresql://ada:s3cret@127.0.0.1:1/app", 3, "--database or POSTROOM_DATABASE"),
         ("postgresql://ada:s3cret@127.0.0.1:1/app?colour=blue", 2, "colour"),

@@ -21,10 +21,11 @@ from postroom.errors import ConfigurationError, SchemaError
 from postroom.outbox.submission import Submission
 from postroom.store.contract import Claim, Settlement
 from postroom.store.dialect import Dialect
-from postroom.store.migrate import migrations, script
+from postroom.store.migrate import script
 from postroom.store.open import open_database
 from postroom.store.plan import Plan, Rows, ask
 from postroom.store.queries import Queries
+from postroom.store.schema import migrations
 from postroom.vocabulary import LeaseToken
 from tests.store.journey import claim, email, enqueue_on, settle
 
@@ -109,7 +110,10 @@ def test_without_a_schema_every_verb_says_what_to_do(empty_url: str) -> None:
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ("INSERT INTO {tables}migrations (version, name, checksum) VALUES (9999, 'later', 'x')", "upgrade Postroom"),
+        (
+            "INSERT INTO {tables}migrations (version, name, checksum, needs) VALUES (9999, 'later', 'x', 9999)",
+            "upgrade Postroom",
+        ),
         ("UPDATE {tables}migrations SET checksum = 'other' WHERE version = 1", "not the one this Postroom ships"),
     ],
 )
@@ -191,7 +195,7 @@ def test_an_upgrade_does_not_disturb_a_worker_that_was_there_before(
 ) -> None:
     """A worker of the release before holds an email; the schema grows under it; it settles, and takes the next one, all
     in its own words."""
-    monkeypatch.setattr("postroom.store.migrate.migrations", lambda name: migrations(name)[:BEFORE])
+    monkeypatch.setattr("postroom.store.schema.migrations", lambda name: migrations(name)[:BEFORE])
     with Outbox(empty_url) as worker, Outbox(empty_url) as upgrade:
         worker.migrate()
         worker.database.dialect = in_the_words_before(worker.database.dialect)

@@ -118,6 +118,9 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "retry": lambda house: acts.retry(house.ids[Status.DEAD], actor="me"),
     "dismiss": lambda house: acts.dismiss(house.ids[Status.DEAD], actor="me"),
     "cancel": lambda house: acts.cancel(house.ids[Status.PENDING], actor="me"),
+    "cancel in a copy": lambda house: acts.cancel_abandoned(
+        Status.PENDING, after=house.ids[Status.PENDING][3], limit=100, actor="me", adopted={}
+    ),
     "replay": lambda house: acts.replay(
         house.ids[Status.DEAD][0], {"to": "right@example.org"}, actor="me", limits=DEFAULT_LIMITS
     ),

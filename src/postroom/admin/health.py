@@ -7,8 +7,7 @@ from fastapi import APIRouter, Request
 from postroom.admin.errors import ApiError
 from postroom.admin.shapes import ErrorShape, HealthShape
 from postroom.outbox import AsyncOutbox
-from postroom.store.migrate import pending
-from postroom.store.overview import applied_migrations
+from postroom.store.schema import ledger, missing
 
 router = APIRouter(tags=["health"])
 
@@ -23,8 +22,9 @@ async def alive() -> HealthShape:
 async def ready(request: Request) -> HealthShape:
     """The database answers and its tables are those of this version."""
     outbox: AsyncOutbox = request.app.state.operations.outbox
-    applied = await outbox.database.run(applied_migrations(), writes=False)
-    if pending(outbox.database.dialect, applied):
+    dialect = outbox.database.dialect
+    applied = await outbox.database.run(ledger(dialect.tables), writes=False)
+    if missing(dialect.name, applied):
         raise ApiError(
             status=503,
             code="schema_not_ready",

@@ -33,6 +33,7 @@ from postroom.admin.wording import (
 )
 from postroom.operate.story import in_words
 from postroom.operate.wording import count_of, refused_of
+from postroom.send.delivery_mode import Mode, mode_in, sentence_in
 
 
 @cache
@@ -80,6 +81,7 @@ def render(
         "csrf": _csrf(request),
         "refreshing": is_refresh(request),
         "dev": bool(getattr(request.app.state, "dev", False)),
+        "delivery": _delivery(request),
         "notice": None,
         "section": None,
     }
@@ -97,6 +99,13 @@ def _tag(request: Request, page: str, shown: str) -> str:
     """What names a page: all of it but the form's token, which is shown in other words each time."""
     visit = known_visit(request)
     return tag_of(page.replace(shown, "") if shown else page, visit.csrf if visit else "")
+
+
+def _delivery(request: Request) -> tuple[str, str] | None:
+    """The delivery mode and what it means, where it is another than to deliver."""
+    settings = request.app.state.operations.outbox.settings
+    mode = mode_in(settings.delivery)
+    return None if mode == Mode.DELIVER else (mode, sentence_in(settings.delivery))
 
 
 def _visitor(request: Request) -> Any:

@@ -39,8 +39,9 @@ class Consumption:
     A message that makes no sense is put aside at once: it goes to the dead-letter queue, never back to its own.
     """
 
-    def __init__(self, session: Session, *, prefetch: int, meter: DispatchMeter) -> None:
+    def __init__(self, session: Session, *, prefetch: int, meter: DispatchMeter, deployment: str = "") -> None:
         self.session = session
+        self._deployment = deployment
         self.arrived = asyncio.Event()
         """Set when a message has come in; whoever takes some clears it."""
         self._prefetch = prefetch
@@ -85,7 +86,7 @@ class Consumption:
     def _arrive(self, lane: Priority, queue: str, tag: int, body: bytes, redelivered: bool) -> None:
         self._acks.deliver(tag)
         try:
-            named = decode(body)
+            named = decode(body, deployment=self._deployment)
         except Poison as problem:
             logger.error("message put aside", queue=queue, reason=str(problem))
             self._meter.poison()

@@ -96,7 +96,9 @@ class BrokerFeed:
             session = await self._connected()
             if session is None:
                 return
-            self._consumption = consumption = Consumption(session, prefetch=self._prefetch, meter=self._meter)
+            self._consumption = consumption = Consumption(
+                session, prefetch=self._prefetch, meter=self._meter, deployment=self._bench.deployment()
+            )
             try:
                 if await self._serve(consumption):
                     return

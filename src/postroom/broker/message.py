@@ -30,16 +30,20 @@ def message_key(id: EmailId, attempt: int) -> str:
     return f"{id}:{attempt}"
 
 
-def encode(named: Named) -> bytes:
-    """The body of a message."""
-    return b'{"emailId":"%b","messageKey":"%b"}' % (
+def encode(named: Named, *, deployment: str = "") -> bytes:
+    """The body of a message; `deployment` is the id of the one that the email belongs to, if there is any."""
+    return b'{"emailId":"%b","messageKey":"%b"%b}' % (
         named.id.encode(),
         message_key(named.id, named.attempt).encode(),
+        b',"deployment":"%b"' % deployment.encode() if deployment else b"",
     )
 
 
-def decode(body: bytes) -> Named:
-    """Read a message back, or refuse it as `Poison`. Members that we do not know are left alone."""
+def decode(body: bytes, *, deployment: str = "") -> Named:
+    """Read a message back, or refuse it as `Poison`. Members that we do not know are left alone.
+
+    One that says to be of another deployment than ours is refused: a copy of the database has emails of the same ids.
+    """
     if len(body) > LARGEST:
         raise Poison(f"larger than {LARGEST:,} bytes")
     try:
@@ -53,6 +57,8 @@ def decode(body: bytes) -> Named:
         raise Poison("emailId is not an email's id")
     if not isinstance(key, str) or not key.startswith(f"{id}:") or not _ATTEMPT.fullmatch(key[len(id) + 1 :]):
         raise Poison("messageKey does not name an attempt of that email")
+    if content.get("deployment", deployment) != deployment:
+        raise Poison("of another deployment; the broker, or its queues, are shared with a copy")
     return Named(EmailId(id), int(key[len(id) + 1 :]))
 
 

@@ -58,6 +58,8 @@ class Publisher:
         self._lease = lease
         self._ahead = ahead
         self._clock = clock
+        self.deployment = ""
+        """The id of the one whose emails are published."""
         self.routes = OpenRoutes(database)
         self._looked = 0.0
         self._under_way: Counter[str] = Counter()
@@ -81,7 +83,7 @@ class Publisher:
 
     async def publish(self, session: Session, reserved: Sequence[Reserved]) -> None:
         """Publish a message for each. Whatever is not confirmed is due as it was, and its lane is left alone."""
-        postings = [_posting(each, session.broker) for each in reserved]
+        postings = [_posting(each, session.broker, self.deployment) for each in reserved]
         fates = await session.publish(postings)
         reach("published")
         self._meter.published(fates)
@@ -153,12 +155,12 @@ class Publisher:
         return [each for each in reserved if each.attempts < each.max_attempts]
 
 
-def _posting(each: Reserved, broker: Broker) -> Posting:
+def _posting(each: Reserved, broker: Broker, deployment: str) -> Posting:
     named = Named(each.claim.id, each.attempt)
     return Posting(
         queue=broker.queue(each.priority, each.attempt),
         key=message_key(named.id, named.attempt),
-        body=encode(named),
+        body=encode(named, deployment=deployment),
     )
 
 

@@ -32,6 +32,8 @@ from postroom.store import dispatch, heartbeats, overview, questions
 from postroom.store.open import AsyncDatabase
 from postroom.work.crew import Crew
 from postroom.work.journal import worker_name
+from postroom.work.ownership import LOOK as OWNERSHIP_LOOK
+from postroom.work.ownership import Ownership
 from postroom.work.pulse import Pulse
 
 VERSION = version("postroom")
@@ -64,6 +66,8 @@ class SchedulerSettings:
     """How many messages may wait in a lane's queues."""
     until_idle: bool = False
     """Stop when nothing is due."""
+    deployment: str = ""
+    """The one whose database this has to be for anything to be published."""
 
 
 class Scheduler:
@@ -90,6 +94,7 @@ class Scheduler:
         self._wake_up = wake_up_for(database)
         self._woken = self._wake_up.bell()
         self._clock = DatabaseClock()
+        self._ownership = Ownership(database, self.settings.deployment)
         self._publisher = Publisher(
             database,
             meter,
@@ -102,9 +107,15 @@ class Scheduler:
         self._beaten = time.monotonic(), 0
 
     async def run(self) -> None:
-        """Publish what is due until `stop` is called, or until nothing is due if so told."""
+        """Publish what is due until `stop` is called, or until nothing is due if so told.
+
+        Raises `WrongDeployment` where the database is not ours, or is so no longer.
+        """
         crew = self._crew
+        await self._ownership.insist(self)
+        self._publisher.deployment = self._ownership.stamp.id if self._ownership.stamp else ""
         crew.add_duty("pulse", self.pulse.run())
+        crew.every(OWNERSHIP_LOOK, self._look_whose, name="ownership")
         crew.add_duty("wake-up", self._wake_up.run())
         crew.every(BEAT, self._heartbeat, name="heartbeat")
         crew.every(min(BEAT, self.settings.lease.total_seconds() / 4), self._requeue_lost, name="requeue")
@@ -145,6 +156,8 @@ class Scheduler:
         """Start on the next batch, or rest if there is none."""
         if not await self._may_publish(session):
             return
+        if not await self._ownership.is_ours():
+            await self._look_whose()
         reserved = await self._publisher.reserve(session)
         if reserved:
             under_way.add(asyncio.create_task(self._publisher.publish(session, reserved)))
@@ -190,6 +203,11 @@ class Scheduler:
         return self._publisher.refusals.seconds_left() or (FULL if self._publisher.full else AT_ONCE)
 
     # ---------------------------------------------------------------- duties
+
+    async def _look_whose(self) -> None:
+        await self._ownership.look()
+        if self._ownership.refusal is not None:
+            raise self._ownership.refusal
 
     async def _requeue_lost(self) -> None:
         while lost := await self._database.run(dispatch.requeue(limit=REQUEUED)):

@@ -79,6 +79,7 @@ def scheduler(
             lease=settings.dispatch_lease,
             ahead=settings.dispatch_ahead,
             until_idle=until_idle,
+            deployment=settings.deployment,
         ),
         meter=meter,
         pulse=pulse,

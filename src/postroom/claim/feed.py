@@ -76,6 +76,8 @@ class Workbench:
     meter: Meter
     unknown: Callable[[list[Claimed]], None]
     """Told of emails that were claimed for a route which is not served here."""
+    deployment: Callable[[], str] = lambda: ""
+    """The id of the one whose database this is; empty where nobody has said so."""
 
     def in_hand(self) -> int:
         """Emails that were claimed and have not begun."""

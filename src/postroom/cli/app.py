@@ -11,6 +11,7 @@ from postroom import __version__
 from postroom.cli import (
     acting,
     demonstration,
+    deployment,
     dispatching,
     doctor,
     events,
@@ -83,4 +84,5 @@ for name, function in COMMANDS.items():
 
 app.add_typer(routes.app, name="route")
 app.add_typer(routes.app, name="transport", hidden=True)  # what it was called before
+app.add_typer(deployment.app, name="deployment")
 app.add_typer(people.app, name="user")

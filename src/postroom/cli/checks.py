@@ -15,6 +15,7 @@ from postroom.errors import ConfigurationError
 from postroom.operate import House
 from postroom.operate.sentences import LATE, nobody_sends, sum_in_words, trouble
 from postroom.operate.wording import count_of
+from postroom.send.delivery_mode import UNREADABLE, Mode, mode_in, sentence_in
 from postroom.store.contract import Conservation
 from postroom.vocabulary import DEFAULT_ROUTE, Status
 from postroom.work.breaker import BreakerState
@@ -56,10 +57,22 @@ def check_sender(settings: Settings) -> Finding:
     )
 
 
+def check_delivery(settings: Settings) -> Finding:
+    """Who gets what is sent from here."""
+    mode, sentence = mode_in(settings.delivery), sentence_in(settings.delivery)
+    if mode == UNREADABLE:
+        remedy = "set POSTROOM_DELIVERY to deliver, capture, redirect:ADDRESS or only:DOMAIN,…"
+        return Finding(name="delivery", level=Level.FAIL, detail=sentence, remedy=remedy)
+    if mode == Mode.DELIVER:
+        return Finding(name="delivery", level=Level.OK, detail=sentence)
+    remedy = "where real people are to be mailed, set POSTROOM_DELIVERY=deliver"
+    return Finding(name="delivery", level=Level.WARN, detail=f"{mode}: {sentence}", remedy=remedy)
+
+
 def check_smtp(settings: Settings) -> Iterator[Finding]:
     """Whether the other ends of all routes are well and let us in. Nothing is sent."""
     routes = list(settings.all_routes().values())
-    if not routes:
+    if not routes and mode_in(settings.delivery) != Mode.CAPTURE:
         yield Finding(
             name="smtp",
             level=Level.WARN,

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from postroom.cli.checks import Finding, Level
+from postroom.config import Settings
 from postroom.errors import PostroomError, SchemaError
+from postroom.store.deployment import refusal, stamp
 from postroom.store.failures import missing_tables
-from postroom.store.migrate import applied_sql, migrations, pending
+from postroom.store.migrate import pending
 from postroom.store.open import Database
-from postroom.store.overview import clock
 from postroom.store.postgres.database import PostgresDatabase
+from postroom.store.schema import Applied, ledger_rows_sql
 from postroom.store.sqlite.database import SqliteDatabase
 
 _OLDEST_POSTGRES = 14
@@ -27,14 +29,31 @@ def check_schema(database: Database) -> Finding:
     """Whether the tables are those that this version of Postroom works with."""
     remedy = "run `postroom migrate`"
     try:
-        todo = pending(database.dialect, _applied(database))
+        applied = applied_in(database)
+        todo = pending(database.dialect, applied)
     except SchemaError as error:
         return Finding(name="schema", level=Level.FAIL, detail=str(error), remedy=remedy)
     if todo:
         names = ", ".join(f"{migration.version:04d} {migration.name}" for migration in todo)
         return Finding(name="schema", level=Level.FAIL, detail=f"not applied yet: {names}", remedy=remedy)
-    newest = migrations(database.dialect.name)[-1]
-    return Finding(name="schema", level=Level.OK, detail=f"version {newest.version}, up to date")
+    newest = max(each.version for each in applied)
+    return Finding(name="schema", level=Level.OK, detail=f"version {newest}, up to date")
+
+
+def check_deployment(database: Database, settings: Settings) -> Finding:
+    """Whether this process may send from this database, and a copy of it could not."""
+    found = database.run(stamp(), writes=False)
+    if foreign := refusal(found, settings.deployment):
+        remedy = "adopt it, migrate it, or correct the settings, as it says"
+        return Finding(name="deployment", level=Level.FAIL, detail=str(foreign), remedy=remedy)
+    if found is not None:
+        return Finding(name="deployment", level=Level.OK, detail=f"the database and the settings say {found.name}")
+    return Finding(
+        name="deployment",
+        level=Level.OK,
+        detail="none is named: a copy of this database would be sent from like the original",
+        remedy="set POSTROOM_DEPLOYMENT, such as production, and run `postroom migrate`",
+    )
 
 
 def check_database(database: Database, *, lease: timedelta) -> Iterator[Finding]:
@@ -60,9 +79,10 @@ def file_system_of(path: Path, mounts: str) -> str:
     return found
 
 
-def _applied(database: Database) -> dict[int, str]:
+def applied_in(database: Database) -> list[Applied]:
+    """What was applied so far, also where the rest of the tables may not be those of this version."""
     try:
-        return dict(_ask(database, applied_sql(database.dialect)))
+        return [Applied.read(row) for row in _ask(database, ledger_rows_sql(database.dialect.tables))]
     except PostroomError:
         raise
     except Exception as error:
@@ -149,7 +169,7 @@ def _check_durability(database: PostgresDatabase) -> Finding:
 def _check_clock(database: Database, *, lease: timedelta) -> Finding:
     """Due times and leases go by the database's clock; ours may differ by much less than a lease."""
     before = datetime.now(UTC)
-    theirs = database.run(clock(), writes=False)
+    [[theirs]] = _ask(database, "SELECT clock_timestamp()")  # not by a plan: the tables may not be ours
     after = datetime.now(UTC)
     skew = max(before - theirs, theirs - after, timedelta(0))
     if skew < _SKEW:

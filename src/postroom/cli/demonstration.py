@@ -140,6 +140,8 @@ def _outbox(target: Target, url: str, smtp: str, *, backup: str | None = None) -
         routes=routes,
         routing=(),
         sender=SENDER,
+        deployment="",
+        delivery="deliver",
         policies={"impatient": IMPATIENT},
     )
     with Outbox.from_settings(settings) as outbox:

@@ -10,9 +10,9 @@ import typer
 from rich.text import Text
 
 from postroom.cli.broker_checks import check_broker, check_services
-from postroom.cli.checks import Finding, Level, check_house, check_sender, check_smtp, check_sum
+from postroom.cli.checks import Finding, Level, check_delivery, check_house, check_sender, check_smtp, check_sum
 from postroom.cli.choice import Json
-from postroom.cli.database_checks import check_database, check_schema
+from postroom.cli.database_checks import check_database, check_deployment, check_schema
 from postroom.cli.journal_checks import check_journals
 from postroom.cli.problems import ExitCode
 from postroom.cli.screen import print_json, standard_output
@@ -51,6 +51,7 @@ def examine(target: Target) -> Iterator[Finding]:
         detail=f"tables under {settings.tables}, lease {format_duration(settings.lease)}",
     )
     yield check_sender(settings)
+    yield check_delivery(settings)
     yield from _examine_database(target)
     yield from check_journals(settings)
     yield from check_smtp(settings)
@@ -73,6 +74,7 @@ def _examine_outbox(outbox: Outbox) -> Iterator[Finding]:
     schema = check_schema(outbox.database)
     yield schema
     if schema.level is Level.OK:
+        yield check_deployment(outbox.database, outbox.settings)
         operations = Operations(outbox)
         house = operations.house()
         yield check_sum(operations.conservation())

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from postroom.cli.screen import standard_error
 from postroom.cli.secrets import masked
-from postroom.errors import ConfigurationError, InvalidEmail, PostroomError, SchemaError, StoreUnavailable
+from postroom.errors import ConfigurationError, InvalidEmail, PostroomError, StoreUnavailable
 
 
 class ExitCode(IntEnum):
@@ -55,7 +55,7 @@ def code_of(error: PostroomError) -> ExitCode:
     match error:
         case StoreUnavailable():
             return ExitCode.UNREACHABLE
-        case ConfigurationError() | InvalidEmail() | SchemaError():
+        case ConfigurationError() | InvalidEmail():
             return ExitCode.USAGE
         case _:
             return ExitCode.NOT_DONE

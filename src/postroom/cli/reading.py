@@ -26,10 +26,12 @@ from postroom.cli.tables import (
 from postroom.cli.target import Target
 from postroom.cli.watching import interval_in_seconds, watch_standing
 from postroom.compose import Letter
+from postroom.config import Settings
 from postroom.errors import ConfigurationError, SensitiveEmail
 from postroom.operate import EmailView, FoundPage, House
 from postroom.operate.records import house_record, sum_record
 from postroom.operate.sentences import sum_in_words
+from postroom.send.delivery_mode import Mode, mode_in, sentence_in
 from postroom.store.contents import SHOWN_NOWHERE
 from postroom.store.contract import Conservation
 from postroom.store.records import as_record
@@ -102,11 +104,13 @@ def stats(
         if watch:
             watch_standing(operations, seconds=interval_in_seconds(interval), json=json)
             return
-        house = operations.house()
+        house, settings = operations.house(), operations.outbox.settings
         sums = operations.conservation() if check else None
     if json:
-        print_json(house_record(house) | ({} if sums is None else {"conservation": sum_record(sums)}))
+        whose = {"deployment": settings.deployment or None, "delivery": mode_in(settings.delivery)}
+        print_json(house_record(house) | whose | ({} if sums is None else {"conservation": sum_record(sums)}))
     else:
+        _print_surroundings(settings)
         _print_house(house, sums)
     if sums is not None and not sums.holds:
         raise typer.Exit(int(ExitCode.NOT_DONE))
@@ -147,6 +151,15 @@ def _print_text(letter: Letter) -> None:
     if sys.stdout.isatty():  # a terminal obeys control characters, and somebody else wrote this text
         text = "".join(each if each.isprintable() or each in "\n\t" else "\N{REPLACEMENT CHARACTER}" for each in text)
     sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+
+
+def _print_surroundings(settings: Settings) -> None:
+    """Whose outbox it is, and who gets what leaves it, where that is not everybody."""
+    output, mode = standard_output(), mode_in(settings.delivery)
+    if settings.deployment:
+        output.print(Text(f"Deployment: {settings.deployment}"))
+    if mode != Mode.DELIVER:
+        output.print(Text(f"Delivery: {mode}. {sentence_in(settings.delivery)}", style="bold yellow"), soft_wrap=True)
 
 
 def _print_house(house: House, sums: Conservation | None) -> None:

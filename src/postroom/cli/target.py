@@ -15,7 +15,7 @@ import typer
 from postroom.cli.logs import LogFormat, write_logs
 from postroom.cli.secrets import keep_secret, masked_url
 from postroom.config import Settings, load
-from postroom.errors import ConfigurationError, PostroomError, SchemaError, StoreUnavailable
+from postroom.errors import ConfigurationError, PostroomError, StoreUnavailable
 from postroom.operate import Operations
 from postroom.outbox import Outbox
 from postroom.store.open import Database
@@ -139,7 +139,7 @@ def _find_file(path: Path, *, create: bool) -> None:
     if not path.parent.is_dir():
         raise ConfigurationError(f"there is no folder {path.parent} to keep the outbox in; create it, or check the URL")
     if not create and not path.exists():
-        raise SchemaError(
+        raise ConfigurationError(
             f"there is no outbox at {path}; `postroom migrate` creates it, "
             "and --database or POSTROOM_DATABASE names another one"
         )

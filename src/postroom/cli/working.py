@@ -22,6 +22,9 @@ from postroom.cli.target import LogLevel, Target, reach
 from postroom.cli.telling import Telling
 from postroom.config import RouteTable, Settings
 from postroom.events import listeners_of
+from postroom.logs import logger
+from postroom.send.delivery_mode import mode_in
+from postroom.store.deployment import refusal, stamp
 from postroom.store.open import AsyncDatabase, open_async_database, open_database
 from postroom.vocabulary import DEFAULT_ROUTE
 from postroom.work.pulse import Pulse
@@ -163,6 +166,8 @@ async def _run(settings: Settings, make: Callable[[AsyncDatabase], S], during: D
         settings.database.get_secret_value(), tables=settings.tables, listeners=listeners_of(settings)
     )
     service = make(database)
+    told = {"deployment": settings.deployment or None, "delivery": mode_in(settings.delivery)}
+    logger.info("starting", service=type(service).__name__.lower(), **told)
     running = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         running.add_signal_handler(number, service.stop)
@@ -175,8 +180,11 @@ async def _run(settings: Settings, make: Callable[[AsyncDatabase], S], during: D
 
 
 def check_database(settings: Settings) -> None:
+    """See that the database is within reach, of this version, and one that this process may send from."""
     database = open_database(settings.database.get_secret_value(), tables=settings.tables)
     try:
         reach(database)
+        if foreign := refusal(database.run(stamp(), writes=False), settings.deployment):
+            raise foreign
     finally:
         database.close()

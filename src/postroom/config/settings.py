@@ -71,6 +71,11 @@ class Settings(BaseSettings):
 
     database: SecretStr = SecretStr("sqlite:///postroom.db")
     """Where emails wait: `sqlite:///file` or `postgresql://…`."""
+    deployment: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{0,64}$")] = ""
+    """Whose outbox this is, such as `production` or `staging`: nothing is sent from a database of another one."""
+    delivery: str = "deliver"
+    """Who gets what is sent from here: `deliver`, `capture`, `redirect:dev@example.org` or `only:example.org`. Read
+    when something is to be sent, so that a mode nobody can read keeps no email from being stored."""
     tables: str = "postroom"
     """The schema (PostgreSQL) or table prefix (SQLite) that Postroom's tables live under."""
     smtp: SecretStr | None = None

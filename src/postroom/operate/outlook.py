@@ -6,6 +6,7 @@ from datetime import datetime
 
 from postroom.operate.values import RouteView
 from postroom.operate.wording import ago, clock_time, count_of, from_now
+from postroom.send.guarded import CAPTURED, REDIRECTED
 from postroom.store.contract import StoredEmail
 from postroom.vocabulary import DeadReason, Status
 from postroom.work.breaker import BreakerState
@@ -107,7 +108,20 @@ def _sent(email: StoredEmail, now: datetime) -> str:
         else f" for {accepted} of {count_of(everybody, 'recipient')}; the others were refused"
     )
     when = f" {ago(email.sent_at, now)}" if email.sent_at else ""
-    return f"Accepted by the server{when}{whom}."
+    return _under_a_mode(email, when) or f"Accepted by the server{when}{whom}."
+
+
+def _under_a_mode(email: StoredEmail, when: str) -> str:
+    """What became of it where a delivery mode has kept it from its recipients, or from some; else nothing."""
+    said = str((email.reply or {}).get("text", ""))
+    if said.startswith(CAPTURED):
+        return f"Captured{when}: it counts as sent and was delivered to nobody, as POSTROOM_DELIVERY said."
+    if said.startswith(REDIRECTED):
+        return f"Accepted by the server{when} for another address than its own, as POSTROOM_DELIVERY said."
+    if captured := sum((each.text or "").startswith(CAPTURED) for each in email.recipients):
+        others = len(email.recipients) - captured
+        return f"Accepted by the server{when} for {count_of(others, 'recipient')}; {captured} captured, not delivered."
+    return ""
 
 
 def _dead(email: StoredEmail) -> str:

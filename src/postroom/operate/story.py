@@ -19,6 +19,8 @@ def in_words(entry: HistoryEntry, now: datetime) -> str:
             return _with_reason(f"until {_moment(entry.detail.get('until'), now)}", entry.detail)
         case "replayed":
             return f"{', '.join(corrected)} corrected" if (corrected := entry.detail.get("corrected")) else ""
+        case "cancelled" if adopted := entry.detail.get("adopted"):
+            return f"this copy of {adopted.get('from') or 'an outbox'} was adopted as {adopted.get('by', '?')}"
         case _ if entry.detail.get("settled_from") == "journal":
             return "the database had forgotten it, the journal knew"
         case _:

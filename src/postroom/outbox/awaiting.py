@@ -34,20 +34,21 @@ from postroom.store.contract import Conservation, Filter, Page, Receipt, StoredE
 from postroom.store.dialect import Clock
 from postroom.store.enqueue import enqueue, enqueue_each
 from postroom.store.housekeeping import Pruned
-from postroom.store.migrate import Migration, migrate
+from postroom.store.migrate import migrate
 from postroom.store.open import open_async_database, open_database
 from postroom.store.plan import Course, Plan, adrive
+from postroom.store.schema import Migration
 from postroom.store.sensitive import refusals_noted
 from postroom.vocabulary import EmailId, Status
 
 T = TypeVar("T")
 
 
-def _migrate_apart(url: str, tables: str) -> list[Migration]:
+def _migrate_apart(settings: Settings) -> list[Migration]:
     """Migrate through connections of its own: it happens once, and an event loop must not wait for it."""
-    database = open_database(url, tables=tables)
+    database = open_database(settings.database.get_secret_value(), tables=settings.tables)
     try:
-        return migrate(database)
+        return migrate(database, deployment=settings.deployment)
     finally:
         database.close()
 
@@ -80,7 +81,7 @@ class AsyncOutbox(OutboxBase):
 
     async def migrate(self) -> list[Migration]:
         """Create or upgrade the tables; what was applied."""
-        return await asyncio.to_thread(_migrate_apart, self.database_url, self.settings.tables)
+        return await asyncio.to_thread(_migrate_apart, self.settings)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Any]:
@@ -229,7 +230,7 @@ class AsyncOutbox(OutboxBase):
         caller = recognise(connection)
         if not caller.is_async:
             raise ConfigurationError(f"{type(connection).__name__} is not an async connection; use Outbox with it")
-        return await caller.run(plan, self.database.dialect)
+        return await caller.run(self.database.schema.first(plan), self.database.dialect)
 
 
 async def _outlasting(future: Future[T]) -> T:

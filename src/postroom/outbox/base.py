@@ -21,6 +21,7 @@ from postroom.outbox.inline import InlineSettings
 from postroom.outbox.submission import NOBODY, HouseRules, Sendable, Submission, Wishes
 from postroom.outbox.thread import InlineThread
 from postroom.send.contract import Transport
+from postroom.send.delivery_mode import UNREADABLE, DeliveryMode, Mode, mode_in, sentence_in
 from postroom.settle.policy import RetryPolicy
 from postroom.store import housekeeping
 from postroom.store.contract import Filter
@@ -30,7 +31,7 @@ from postroom.store.order import Order
 from postroom.store.plan import Course
 from postroom.vocabulary import EmailId, Status
 from postroom.work.journal import journal_folder
-from postroom.work.routes import routes_of
+from postroom.work.routes import guarded, routes_of
 
 INLINE_POLICY = "quick"
 """The policy of emails sent inline that do not name one."""
@@ -106,7 +107,8 @@ class OutboxBase:
     def _inline_thread(self) -> InlineThread | None:
         """Who sends inline, not started yet; None when no way out is known."""
         settings = self.settings
-        if self._transport is None and not settings.all_routes():
+        nowhere = not settings.all_routes() and mode_in(settings.delivery) != Mode.CAPTURE
+        if self._transport is None and nowhere:
             return None
         return InlineThread(
             InlineSettings(
@@ -118,6 +120,9 @@ class OutboxBase:
                 limit=settings.inline_limit,
                 keep_sent=bool(settings.retention),
                 keyring=self.rules.keyring,
+                deployment=settings.deployment,
+                delivers=settings.delivery == Mode.DELIVER,
+                obstacle=sentence_in(settings.delivery) if mode_in(settings.delivery) == UNREADABLE else None,
                 clock=self.clock,
                 listeners=self.listeners,
             )
@@ -130,7 +135,8 @@ class OutboxBase:
         leads there, so that a test sees what rules would have sent elsewhere.
         """
         if self._transport is not None:
-            return [Route.over(self._transport, name=name) for name in self.settings.known_routes()]
+            delivery = DeliveryMode.parse(self.settings.delivery)
+            return [guarded(Route.over(self._transport, name=name), delivery) for name in self.settings.known_routes()]
         return routes_of(self.settings, always=always)
 
     def _inline_order(self, email: Sendable, key: str | None, wishes: Wishes) -> Order:

@@ -32,9 +32,10 @@ from postroom.store.contract import Conservation, Filter, Page, Receipt, StoredE
 from postroom.store.dialect import Clock
 from postroom.store.enqueue import enqueue, enqueue_each
 from postroom.store.housekeeping import Pruned
-from postroom.store.migrate import Migration, migrate
+from postroom.store.migrate import migrate
 from postroom.store.open import open_database
 from postroom.store.plan import Course, Plan, drive
+from postroom.store.schema import Migration
 from postroom.store.sensitive import refusals_noted
 from postroom.vocabulary import EmailId, Status
 
@@ -70,7 +71,7 @@ class Outbox(OutboxBase):
 
     def migrate(self) -> list[Migration]:
         """Create or upgrade the tables; what was applied. Safe to call at every start, from every process."""
-        return migrate(self.database)
+        return migrate(self.database, deployment=self.settings.deployment)
 
     @contextmanager
     def transaction(self) -> Iterator[Any]:
@@ -232,4 +233,4 @@ class Outbox(OutboxBase):
         caller = recognise(connection)
         if caller.is_async:
             raise ConfigurationError(f"{type(connection).__name__} is an async connection; use AsyncOutbox with it")
-        return caller.run(plan, self.database.dialect)
+        return caller.run(self.database.schema.first(plan), self.database.dialect)

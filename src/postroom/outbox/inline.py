@@ -22,7 +22,7 @@ from typing import Any
 
 from postroom.claim.clock import DatabaseClock
 from postroom.claim.route import Route
-from postroom.errors import ConfigurationError, SchemaError, StoreUnavailable
+from postroom.errors import ConfigurationError, SchemaError, StoreUnavailable, WrongDeployment
 from postroom.events import Listener
 from postroom.logs import logger
 from postroom.outbox.admission import Admission, admit
@@ -69,6 +69,12 @@ class InlineSettings:
     keep_sent: bool
     keyring: Keyring = NO_KEYS
     """What the contents of sensitive emails are opened with."""
+    deployment: str = ""
+    """The one whose database this has to be for anything to be sent."""
+    delivers: bool = True
+    """What is sent leaves for its recipients. Else every email has a row: nothing else tells what became of it."""
+    obstacle: str | None = None
+    """Why nothing is sent here at all, whatever is asked; it is kept instead."""
     clock: Clock | None = None
     listeners: tuple[Listener, ...] = ()
 
@@ -83,7 +89,7 @@ class InlineSender:
         self._database = open_async_database(
             settings.database, tables=settings.tables, clock=settings.clock, listeners=settings.listeners
         )
-        self._routes = {route.name: route for route in settings.routes()}
+        self._routes = {} if settings.obstacle else {route.name: route for route in settings.routes()}
         self._engine: Engine | None = None
         self._beside: set[asyncio.Task[None]] = set()
         """What goes on beside the callers: engines that come to their end, emails that are taken in after all."""
@@ -144,6 +150,8 @@ class InlineSender:
 
     async def _take_on(self, order: Order, *, durable: bool) -> InHand | SendOutcome:
         """Put an email into the engine's hands; or say what became of it instead."""
+        if self._settings.obstacle:
+            return await self._keep(order, self._settings.obstacle)
         engine = self._ready()
         if order.route not in self._routes:
             return await self._keep(order, f"this process knows no way out for the route {order.route}")
@@ -151,9 +159,11 @@ class InlineSender:
             return await self._keep(order, self._fault)
         asked = time.monotonic()
         leased = replace(order, lease=Lease(worker=engine.name, seconds=self._settings.lease.total_seconds()))
-        needs_row = order.key is not None or order.on_doubt is OnDoubt.HOLD
+        needs_row = order.key is not None or order.on_doubt is OnDoubt.HOLD or not self._settings.delivers
         try:
-            admission = await self._admission(leased, store=durable or needs_row)
+            admission = await self._admission(engine, leased, store=durable or needs_row)
+        except WrongDeployment as foreign:
+            return await self._keep(order, str(foreign))
         except (SchemaError, ConfigurationError):
             raise  # nothing about email: the outbox was never set up
         except Exception as error:  # noqa: BLE001  a database that is away, or refuses us, must not cost the email
@@ -163,8 +173,11 @@ class InlineSender:
             return self._begin(engine, as_claimed(leased, now=self._clock.now(), row=False, perhaps=True), asked)
         return await self._admitted(engine, admission, asked)
 
-    async def _admission(self, order: Order, *, store: bool) -> Admission:
-        admission = await self._database.run(admit(order, routes=self._routes, store=store))
+    async def _admission(self, engine: Engine, order: Order, *, store: bool) -> Admission:
+        """The question whose database it is goes along where it is open. One that is away cannot be asked, and need
+        not be: what the application has made just now is its own, and is in nobody's copy."""
+        plan = engine.ownership.behind_a_look(admit(order, routes=self._routes, store=store))
+        admission = await self._database.run(plan)
         self._clock.anchor(admission.standing.now)
         return admission
 
@@ -235,6 +248,7 @@ class InlineSender:
                     grace=2 * settings.limit,
                     keep_sent=settings.keep_sent,
                     keyring=settings.keyring,
+                    deployment=settings.deployment,
                     journals=settings.journals,
                     inline_limit=settings.limit,
                 ),

@@ -36,6 +36,10 @@ class Phase(StrEnum):
     __hash__ = str.__hash__  # an enum's own is several times slower, and phases are looked up for every reply
 
 
+NOBODY_WAS_ASKED = 0
+"""The code of a recipient whom a delivery mode has captured while the email left for others: no server spoke of it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """One complete reply of the server."""

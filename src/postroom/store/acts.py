@@ -22,7 +22,7 @@ from postroom.store.erasing import erase
 from postroom.store.fields import GIVEN_CONTENT, STATUSES, columns
 from postroom.store.housekeeping import left
 from postroom.store.order import terms
-from postroom.store.plan import Course, News, Plan, ask
+from postroom.store.plan import Course, News, Plan, Rows, ask
 from postroom.store.questions import list_emails
 from postroom.store.recipients import recipients_of
 from postroom.store.sensitive import REPLAYED, check_replay, check_retry, note
@@ -30,6 +30,9 @@ from postroom.store.unreadable import DAMAGE
 from postroom.vocabulary import DEFAULT_ROUTE, Change, EmailId, Status
 
 WAITING = (Status.PENDING, Status.QUEUED, Status.RETRYING, Status.IN_DOUBT)
+
+ABANDONED = (*WAITING, Status.SENDING)
+"""What nobody works on any more once a copy of the database has been made: who sends there, sends the original."""
 
 APPLIES_TO: dict[str, tuple[Status, ...]] = {
     "retry": (Status.DEAD, Status.IN_DOUBT),
@@ -80,6 +83,26 @@ def cancel(ids: Sequence[EmailId], *, actor: str | None, strict: bool = True) ->
     if sensitive := _sensitive(emails):
         yield from erase(sensitive)
     return (yield from _told(emails, Change.CANCELLED))
+
+
+def cancel_abandoned(
+    status: Status, *, after: EmailId, limit: int, actor: str, adopted: dict[str, Any]
+) -> Plan[tuple[int, EmailId | None]]:
+    """Cancel the next emails of a status in a copy that is being adopted; how many, and the last if there may be more.
+
+    Also those that are being sent: their owner works on the original. Nobody is told by webhook, for whoever would be
+    belongs to the original too; the stream and the history have it.
+    """
+    emails = _read_locked((yield ask("lock_unfinished", status=status, after=after, limit=limit)))
+    if not emails:
+        return 0, None
+    yield ask("change", changes=[_change(email, Status.CANCELLED, due_now=False) for email in emails])
+    yield ask("record", events=[_event(email, "cancelled", actor, adopted=adopted) for email in emails])
+    yield ask("tally", changes=[{"name": "cancelled", "change": len(emails)}])
+    yield ask("note_changes", ids=[email.id for email in emails], what=Change.CANCELLED)
+    if sensitive := _sensitive(emails):
+        yield from erase(sensitive)
+    return len(emails), emails[-1].id if len(emails) == limit else None
 
 
 def dismiss(ids: Sequence[EmailId], *, actor: str | None, strict: bool = True) -> Plan[list[EmailId]]:
@@ -248,11 +271,14 @@ def act_on_all(
 def _lock(act: str, ids: Sequence[EmailId], *, strict: bool) -> Plan[list[_Locked]]:
     """The emails the act applies to, locked. Strictly, all of them; otherwise, those it does apply to."""
     allowed = APPLIES_TO[act]
-    rows = yield ask("lock", ids=list(ids))
-    found = [_locked(*row) for row in rows]
+    found = _read_locked((yield ask("lock", ids=list(ids))))
     if strict:
         _insist(act, ids, found, allowed)
     return [email for email in found if email.status in allowed]
+
+
+def _read_locked(rows: Rows) -> list[_Locked]:
+    return [_locked(*row) for row in rows]
 
 
 def _locked(id: str, status: str, *rest: Any) -> _Locked:

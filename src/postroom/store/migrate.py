@@ -7,47 +7,22 @@ statements are slower, not wrong.
 
 from __future__ import annotations
 
-import re
 import sqlite3
-from dataclasses import dataclass, field
-from functools import lru_cache
-from hashlib import sha256
+from collections.abc import Collection, Iterable
 from importlib import resources
+from typing import TYPE_CHECKING, Any
 
-from postroom.errors import SchemaError
+from postroom.errors import ConfigurationError
+from postroom.store.deployment import stamp_if_nobody_has
 from postroom.store.dialect import Dialect
 from postroom.store.failures import raise_plainly
 from postroom.store.postgres.database import PostgresDatabase
 from postroom.store.queries import place_tables, statements
+from postroom.store.schema import Applied, Migration, check_texts, ledger_rows_sql, migrations, missing
 from postroom.store.sqlite.database import SqliteDatabase
 
-_FILE = re.compile(r"(\d{4})_(\w+)\.sql")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Migration:
-    """One step of the schema."""
-
-    version: int
-    name: str
-    sql: str = field(repr=False)
-
-    @property
-    def checksum(self) -> str:
-        """Of the text, to notice a file that was changed after it had been applied."""
-        return sha256(self.sql.encode()).hexdigest()
-
-
-@lru_cache
-def migrations(dialect_name: str) -> tuple[Migration, ...]:
-    """The migrations of one database, in their order."""
-    folder = resources.files(f"postroom.store.{dialect_name}").joinpath("migrations")
-    found = [
-        Migration(version=int(match[1]), name=match[2], sql=file.read_text("utf-8"))
-        for file in folder.iterdir()
-        if (match := _FILE.fullmatch(file.name))
-    ]
-    return tuple(sorted(found, key=lambda migration: migration.version))
+if TYPE_CHECKING:
+    import psycopg
 
 
 def ledger_sql(dialect: Dialect) -> str:
@@ -66,48 +41,43 @@ def ledger_sql(dialect: Dialect) -> str:
     )
 
 
-def applied_sql(dialect: Dialect) -> str:
-    """What was applied so far."""
-    return f"SELECT version, checksum FROM {dialect.tables}migrations"  # noqa: S608  (`tables` was checked)
-
-
 def note_sql(dialect: Dialect, migration: Migration) -> str:
     """The line that remembers one migration."""
+    column, value = ("", "") if migration.needs is None else (", needs", f", {migration.needs}")
     return (
-        f"INSERT INTO {dialect.tables}migrations (version, name, checksum) "  # noqa: S608  (`tables` was checked)
-        f"VALUES ({migration.version}, '{migration.name}', '{migration.checksum}')"
+        f"INSERT INTO {dialect.tables}migrations (version, name, checksum{column}) "  # noqa: S608  (`tables` was checked)
+        f"VALUES ({migration.version}, '{migration.name}', '{migration.checksum}'{value})"
     )
 
 
-def script(dialect: Dialect) -> str:
-    """Everything as one script, for people who apply schemas with their own tools."""
+def script(dialect: Dialect, wanted: Collection[Migration] | None = None, *, deployment: str = "") -> str:
+    """Migrations as one script, for people who apply schemas with their own tools; all of them if none are named.
+
+    It stamps a database that is nobody's yet, if a deployment is named.
+    """
     parts = [ledger_sql(dialect) + ";"]
-    for migration in migrations(dialect.name):
+    for migration in migrations(dialect.name) if wanted is None else wanted:
         parts.append(place_tables(migration.sql, dialect.tables).strip())
         parts.append(note_sql(dialect, migration) + ";")
+    if deployment:
+        parts.append(
+            f"INSERT INTO {dialect.tables}deployment (place, name) "  # noqa: S608  (both were checked)
+            f"VALUES (1, '{deployment}') ON CONFLICT (place) DO NOTHING;"
+        )
     return "BEGIN;\n\n" + "\n\n".join(parts) + "\n\nCOMMIT;\n"
 
 
-def pending(dialect: Dialect, applied: dict[int, str]) -> list[Migration]:
-    """What is still to be applied. Refuses a database that is newer than this code, or differs from it."""
-    known = {migration.version: migration for migration in migrations(dialect.name)}
-    for version, checksum in applied.items():
-        if version not in known:
-            raise SchemaError(
-                f"the database is at schema version {version}, this Postroom knows up to {max(known)}; upgrade Postroom"
-            )
-        if known[version].checksum != checksum:
-            raise SchemaError(
-                f"schema version {version} in the database is not the one this Postroom ships; "
-                "was it created by an unreleased version?"
-            )
-    return [migration for version, migration in known.items() if version not in applied]
+def pending(dialect: Dialect, applied: Iterable[Applied]) -> list[Migration]:
+    """What is still to be applied. Refuses a database that needs later code, or differs from ours."""
+    applied = list(applied)
+    check_texts(dialect.name, applied)
+    return missing(dialect.name, applied)
 
 
 def roles_script(dialect: Dialect) -> str:
     """The role layout for PostgreSQL, to be run after the migrations, as somebody who may create roles."""
     if dialect.name != "postgres":
-        raise SchemaError("SQLite has no roles; the file's permissions say who may do what")
+        raise ConfigurationError("SQLite has no roles; the file's permissions say who may do what")
     source = resources.files("postroom.store.postgres").joinpath("roles.sql").read_text("utf-8")
     schema = dialect.tables.removesuffix(".")
     return (
@@ -117,31 +87,35 @@ def roles_script(dialect: Dialect) -> str:
     )
 
 
-def migrate(database: SqliteDatabase | PostgresDatabase) -> list[Migration]:
-    """Create or upgrade the schema; what was applied. Any number of processes may try at once."""
+def migrate(database: SqliteDatabase | PostgresDatabase, *, deployment: str = "") -> list[Migration]:
+    """Create or upgrade the schema; what was applied. Any number of processes may try at once.
+
+    A database that is nobody's yet is stamped as that of the deployment, if one is named.
+    """
     if isinstance(database, SqliteDatabase):
-        return migrate_sqlite(database)
-    return migrate_postgres(database)
+        return migrate_sqlite(database, deployment)
+    return migrate_postgres(database, deployment)
 
 
-def migrate_sqlite(database: SqliteDatabase) -> list[Migration]:
+def migrate_sqlite(database: SqliteDatabase, deployment: str = "") -> list[Migration]:
     """Create or upgrade the schema, in one transaction under the write lock; what was applied."""
     dialect = database.dialect
     try:
         with database.transaction() as connection:
             connection.execute(ledger_sql(dialect))
-            applied = dict(connection.execute(applied_sql(dialect)).fetchall())
-            todo = pending(dialect, applied)
+            todo = pending(dialect, map(Applied.read, connection.execute(ledger_rows_sql(dialect.tables)).fetchall()))
             for migration in todo:
                 for statement in statements(place_tables(migration.sql, dialect.tables)):
                     connection.execute(statement)
                 connection.execute(note_sql(dialect, migration))
+            if deployment:
+                database.run_on(connection, stamp_if_nobody_has(deployment))
             return todo
     except sqlite3.Error as error:
         raise_plainly(error)
 
 
-def migrate_postgres(database: PostgresDatabase) -> list[Migration]:
+def migrate_postgres(database: PostgresDatabase, deployment: str = "") -> list[Migration]:
     """Create or upgrade the schema, in one transaction under an advisory lock; what was applied."""
     dialect = database.dialect
     ledger = f"{dialect.tables}migrations"
@@ -152,10 +126,20 @@ def migrate_postgres(database: PostgresDatabase) -> list[Migration]:
         if not exists:
             for statement in statements(ledger_sql(dialect) + ";"):
                 connection.execute(statement)
-        rows = connection.execute(applied_sql(dialect)).fetchall()
-        todo = pending(dialect, dict(rows))
+        rows = connection.execute(ledger_rows_sql(dialect.tables).encode()).fetchall()
+        todo = pending(dialect, map(Applied.read, rows))
         for migration in todo:
             for statement in statements(place_tables(migration.sql, dialect.tables)):
                 connection.execute(statement)
             connection.execute(note_sql(dialect, migration))
+        if deployment and _may_stamp(connection, dialect):
+            database.run_on(connection, stamp_if_nobody_has(deployment))
         return todo
+
+
+def _may_stamp(connection: psycopg.Connection[Any], dialect: Dialect) -> bool:
+    """An application may migrate where nothing is to be done, without the right to say whose database it is."""
+    [[may]] = connection.execute(
+        "SELECT has_table_privilege(%s, 'INSERT')", (f"{dialect.tables}deployment",)
+    ).fetchall()
+    return bool(may)

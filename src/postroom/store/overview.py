@@ -136,12 +136,6 @@ def tallies_by_hour(since: datetime) -> Plan[list[tuple[datetime, str, int]]]:
     return [(_instant(hour), name, int(total)) for hour, name, total in rows]
 
 
-def applied_migrations() -> Plan[dict[int, str]]:
-    """The versions of the schema that were applied, each with the checksum of its text."""
-    rows = yield ask("applied_migrations")
-    return {int(version): checksum for version, checksum in rows}
-
-
 def edge(wanted: Filter, *, before: EmailId | None, window: int) -> Plan[EmailId | None]:
     """The last of the `window` emails that a list would look at first; None when it would look at no more than that.
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from postroom.claim.feed import call_off
-from postroom.errors import StoreUnavailable
+from postroom.errors import PostroomError, StoreUnavailable
 from postroom.logs import logger
 from postroom.store.open import AsyncDatabase
 
@@ -59,7 +59,9 @@ class Crew:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (failure := task.exception()) is not None:
-            logger.error("task failed", task=task.get_name(), exc_info=failure)
+            # What we say ourselves is said in full by its words; anything else is a bug, and wants its traceback.
+            told = {"error": str(failure)} if isinstance(failure, PostroomError) else {"exc_info": failure}
+            logger.error("task failed", task=task.get_name(), **told)
             self._failure = self._failure or failure
             self._stop()
 

@@ -37,6 +37,7 @@ from postroom.work.grapevine import Grapevine
 from postroom.work.journal import Journal, worker_name
 from postroom.work.loading import Loading
 from postroom.work.minder import RouteMinder
+from postroom.work.ownership import Ownership
 from postroom.work.records import Records
 from postroom.work.settler import Settler
 
@@ -54,6 +55,8 @@ class EngineSettings:
     grace: timedelta = timedelta(seconds=30)
     """How long emails under way may take to finish when the engine is asked to stop."""
     keep_sent: bool = True
+    deployment: str = ""
+    """The one whose database this has to be for anything to be sent; empty where none was named."""
     journals: Path = Path(".postroom")
     inline_limit: timedelta = timedelta(seconds=10)
     """How long an email may take whose sender waits for it, until its dot."""
@@ -72,17 +75,20 @@ class Engine:
         *,
         failed: Callable[[], None],
         changed: Callable[[str], None] = lambda route: None,
+        refused: Callable[[], None] = lambda: None,
         clock: DatabaseClock | None = None,
         meter: Meter = UNMETERED,
     ) -> None:
         """`failed` is called when a task ended by a bug of ours; `changed` when more may be possible than before, with
-        the route for which that is so, or with no name for all.
+        the route for which that is so, or with no name for all; `refused` when the database turns out to be another
+        deployment's, from which nothing may be sent.
 
         Raises `JournalFailed` where no journal can be kept: then nothing may be sent.
         """
         self.name = worker_name()
         self.settings = settings
         self.clock = clock or DatabaseClock()
+        self.ownership = Ownership(database, settings.deployment)
         self.journal = Journal(settings.journals, self.name)
         self.crew = Crew(database, stop=failed)
         self.held = Holdings(database, settings.lease, self.clock)
@@ -97,6 +103,7 @@ class Engine:
         )
         self._database = database
         self._changed = changed
+        self._refused = refused
         self._meter = meter
         self._loading = Loading(database, settings.keyring)
         self._grapevine = Grapevine(database, soon=self.crew.run_errand)
@@ -205,6 +212,11 @@ class Engine:
         """See what other workers or people did to the routes, show that they are used, probe those whose time it is."""
         if self.records.mend():
             self._changed("")
+        await self.ownership.look()
+        if self.ownership.refusal is not None:
+            await self._empty_buffers()
+            self._refused()
+            return
         before = {name: attempts.minder.breaker for name, attempts in self.routes.items()}
         servers = {name: attempts.route.server for name, attempts in self.routes.items()}
         unused = [name for name, each in self.routes.items() if each.route.unasked and not each.buffer.taken]

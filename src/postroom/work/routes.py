@@ -4,21 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from postroom.channels import channels, transport_for
+from postroom.channels.email import EMAIL
 from postroom.claim.route import Route
 from postroom.config import RouteSettings, Settings
 from postroom.errors import ConfigurationError
+from postroom.send.delivery_mode import DeliveryMode, Mode
+from postroom.send.guarded import GuardedTransport
+from postroom.settle.captured import apart
+from postroom.vocabulary import DEFAULT_ROUTE
 
 
 def routes_of(settings: Settings, *, only: Collection[str] = (), always: bool = False) -> list[Route]:
-    """Every route of the settings, or those that are named; an error that says what to do where there is none.
+    """Every route of the settings, or those that are named; an error that says what to do where there is none, or
+    where nobody can read who is to get what leaves by them.
 
     With `always`, as workers have it, also those that need no settings: webhooks leave wherever a worker is.
     To be called in the process that is to use them.
     """
-    known = settings.all_routes()
+    delivery = DeliveryMode.parse(settings.delivery)
+    known = settings.all_routes() or _leading_nowhere(delivery)
     if not known:
         raise ConfigurationError("no way out is known; set POSTROOM_SMTP or give --smtp smtp://host:port")
     if always:
@@ -28,8 +36,27 @@ def routes_of(settings: Settings, *, only: Collection[str] = (), always: bool = 
         raise ConfigurationError(f"no route that can be used here is called {unknown[0]!r}; those that can: {names}")
     tables, named = settings.channel_tables(), settings.all_routes()
     return [
-        _route(route, tables, unasked=name not in named) for name, route in known.items() if not only or name in only
+        guarded(_route(route, tables, unasked=name not in named), delivery)
+        for name, route in known.items()
+        if not only or name in only
     ]
+
+
+def guarded(route: Route, delivery: DeliveryMode) -> Route:
+    """The same route under a delivery mode; without one, the very same."""
+    if delivery.mode is Mode.DELIVER:
+        return route
+    channel, email = route.channel, route.channel.name == EMAIL.name
+    if email and delivery.mode is Mode.ONLY:
+        channel = replace(channel, classify=apart(channel.classify))
+    return replace(route, channel=channel, transport=GuardedTransport(route.transport, delivery, email=email))
+
+
+def _leading_nowhere(delivery: DeliveryMode) -> dict[str, RouteSettings]:
+    """Where everything is captured nobody has to name a server: a default route, which no connection is made for."""
+    if delivery.mode is not Mode.CAPTURE:
+        return {}
+    return {DEFAULT_ROUTE: RouteSettings(name=DEFAULT_ROUTE, transport="smtp://nowhere.invalid")}
 
 
 def _unasked() -> dict[str, RouteSettings]:

@@ -12,15 +12,17 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol, Self
 
 from postroom.claim.route import Route
 from postroom.config import Settings
 from postroom.duration import Duration, parse_duration
+from postroom.errors import StoreUnavailable
 from postroom.events import listeners_of
 from postroom.store.dialect import Clock
 from postroom.store.housekeeping import Keep
-from postroom.store.open import open_async_database
+from postroom.store.open import AsyncDatabase, open_async_database
 from postroom.vocabulary import Status
 from postroom.work.journal import journal_folder
 from postroom.work.pruner import Pruning
@@ -42,6 +44,7 @@ def worker_settings(
         lease=settings.lease,
         grace=parse_duration(grace),
         keep_sent=bool(settings.retention),
+        deployment=settings.deployment,
         until_idle=until_idle,
         only_these=only_these,
         buffer=min(MOST_BUFFERED, settings.worker_batch_size or MOST_BUFFERED),
@@ -111,16 +114,27 @@ class WorkerThread:
             listeners=listeners_of(settings),
         )
         try:
-            self._worker = Worker(database, self._routes(), worker_settings(settings, grace=self._grace))
+            await self._begin(database)
+            if self._failure is None:
+                await self._worker.run()
+        finally:
+            await database.close()
+
+    async def _begin(self, database: AsyncDatabase) -> None:
+        """Have a worker at hand, and know whether it may send; what keeps it from working is told by `start`."""
+        try:
+            self._worker = Worker(database, self._routes(), worker_settings(self._settings, grace=self._grace))
+            ownership = self._worker.engine.ownership
+            with suppress(StoreUnavailable):  # the worker waits for it
+                await ownership.look()
+            if ownership.refusal is not None:
+                await self._worker.engine.close()
+            self._failure = ownership.refusal
         except BaseException as error:
             self._failure = error
             raise
         finally:
             self._ready.set()
-        try:
-            await self._worker.run()
-        finally:
-            await database.close()
 
 
 def _routes_for(outbox: Served | Settings) -> Callable[[], list[Route]]:

@@ -80,7 +80,15 @@ class Worker:
         self._watch = DatabaseClock(wall=lambda: datetime.max.replace(tzinfo=UTC))
         self._unsure_until = 0.0
         self._wake_up = wake_up_for(database)
-        self.engine = Engine(database, routes, settings, failed=self.stop, changed=self._wake_up.ring, meter=meter)
+        self.engine = Engine(
+            database,
+            routes,
+            settings,
+            failed=self.stop,
+            changed=self._wake_up.ring,
+            refused=self.stop,
+            meter=meter,
+        )
         self.name = self.engine.name
         self.pulse.obstacle = self._obstacle
         self._recovery = Recovery(database, worker=self.name, lease=settings.lease, journals=settings.journals)
@@ -104,6 +112,7 @@ class Worker:
             idle=lambda: self._swept and engine.idle,
             ready=lambda: (
                 engine.has_looked
+                and engine.ownership.confirmed
                 and not engine.records.journal_failed
                 and not self._recovery.behind
                 and engine.settler.backlog <= 2 * MOST_BUFFERED
@@ -113,13 +122,22 @@ class Worker:
             wake_up=self._wake_up,
             meter=self.meter,
             unknown=lambda emails: engine.crew.run_errand(self._put_off(emails)),
+            deployment=lambda: engine.ownership.stamp.id if engine.ownership.stamp else "",
         )
 
     # ---------------------------------------------------------------- life
 
     async def run(self) -> None:
-        """Work until `stop` is called, or until idle if so told. Nothing is held when this returns."""
+        """Work until `stop` is called, or until idle if so told. Nothing is held when this returns.
+
+        Raises `WrongDeployment` where the database is not ours, or is so no longer.
+        """
         engine, crew = self.engine, self.engine.crew
+        try:
+            await engine.ownership.insist(self._feed)
+        except BaseException:
+            await engine.close()
+            raise
         engine.start()
         crew.add_duty("pulse", self.pulse.run())
         crew.add_duty("wake-up", self._wake_up.run())
@@ -138,6 +156,8 @@ class Worker:
             await self._farewell()
             await engine.close()
         crew.raise_failure()
+        if engine.ownership.refusal is not None:
+            raise engine.ownership.refusal
 
     @property
     def left_due(self) -> bool:
@@ -166,7 +186,7 @@ class Worker:
     # ---------------------------------------------------------------- duties
 
     async def _recover(self) -> None:
-        if await self._lost_time():
+        if not await self.engine.ownership.is_ours() or await self._lost_time():
             return
         found = await self._recovery.sweep(keep_sent=self.settings.keep_sent)
         self.meter.took_over(found)

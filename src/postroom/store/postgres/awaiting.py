@@ -48,6 +48,7 @@ class AsyncPostgresDatabase(Postgres):
             raise
 
     async def _run(self, plan: Plan[T], *, atomic: bool) -> T:
+        plan = self.schema.first(plan)
         try:
             async with self.transaction() if atomic else self.connection() as connection:
                 return await self.run_on(connection, plan)

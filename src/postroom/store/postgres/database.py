@@ -31,6 +31,7 @@ class PostgresDatabase(Postgres):
 
     def run(self, plan: Plan[T], *, writes: bool = True, atomic: bool = True) -> T:
         """Carry a plan out in a transaction of its own; or, not `atomic`, each statement in its own."""
+        plan = self.schema.first(plan)
         try:
             with self.transaction() if atomic else self.connection() as connection:
                 return self.run_on(connection, plan)

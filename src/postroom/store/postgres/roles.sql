@@ -37,12 +37,12 @@ GRANT INSERT ON
     postroom.attachments, postroom.attachment_uses, postroom.tallies
 TO postroom_app;
 GRANT SELECT (id) ON postroom.emails TO postroom_app;
-GRANT SELECT ON postroom.keys, postroom.migrations TO postroom_app;
+GRANT SELECT ON postroom.keys, postroom.migrations, postroom.deployment TO postroom_app;
 -- Holding an attachment against a sweep is a lock, and a lock needs the right to update some column.
 GRANT SELECT (digest), UPDATE (size) ON postroom.attachments TO postroom_app;
 
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA postroom TO postroom_worker;
-REVOKE INSERT, UPDATE, DELETE ON postroom.migrations FROM postroom_worker;
+REVOKE INSERT, UPDATE, DELETE ON postroom.migrations, postroom.deployment FROM postroom_worker;
 
 GRANT SELECT ON ALL TABLES IN SCHEMA postroom TO postroom_reader;
 -- Not at what lets people in: a hash can be tried out, a key makes codes.

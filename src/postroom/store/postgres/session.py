@@ -18,6 +18,7 @@ from postroom.store.failures import says_read_only, spoils_connection
 from postroom.store.listening import Listener
 from postroom.store.plan import Copy
 from postroom.store.postgres.idle import has_news
+from postroom.store.schema import SchemaCheck
 
 UTC = "SET timezone TO 'UTC'"
 """Poolers remember the time zone of each of their clients."""
@@ -49,6 +50,7 @@ class Postgres:
         self.session = self._session(pooled)
         """What to say when connecting, beside the URL."""
         self.dialect = postgres_dialect(schema=schema, clock=clock or (lambda: None))
+        self.schema = SchemaCheck("postgres", self.dialect.tables)
         self._connections = connections
         self._psycopg, self._psycopg_pool = _import_psycopg()
         self._made: WeakSet[Any] = WeakSet()

@@ -26,6 +26,7 @@ class AsyncSqliteDatabase:
         self._database = database
         self.path = database.path
         self.dialect = database.dialect
+        self.schema = database.schema
         self.listeners = database.listeners
         self.outages = 0
         """How often `run` found the database out of reach."""

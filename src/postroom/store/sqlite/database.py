@@ -20,6 +20,7 @@ from postroom.store.failures import raise_plainly
 from postroom.store.listening import Listener, tell
 from postroom.store.plan import Copy, News, Plan, Rows, Step, ask, drive
 from postroom.store.queries import ParameterStyle
+from postroom.store.schema import SchemaCheck
 from postroom.store.sqlite.connection import Connection, connect
 
 T = TypeVar("T")
@@ -61,6 +62,7 @@ class SqliteDatabase:
             )
         self.path = path
         self.dialect = sqlite_dialect(prefix=prefix, clock=clock or _utc_now)
+        self.schema = SchemaCheck("sqlite", self.dialect.tables)
         self.listeners = listeners
         self._patience = patience
         self._begin_anew()
@@ -79,6 +81,7 @@ class SqliteDatabase:
 
     def run(self, plan: Plan[T], *, writes: bool = True, atomic: bool = True) -> T:
         """Carry a plan out in a transaction of its own; or, not `atomic`, each step in its own."""
+        plan = self.schema.first(plan)
         if atomic or not writes:
             with self.transaction(writes=writes) as connection:
                 return self.run_on(connection, plan)

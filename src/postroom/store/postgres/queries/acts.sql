@@ -8,6 +8,15 @@ WHERE e.id IN (SELECT json_array_elements_text((:ids::text)::json)::uuid)
 ORDER BY e.id
 FOR UPDATE;
 
+-- Lock the next emails of a status, oldest first, whoever holds them.
+-- name: lock_unfinished
+SELECT e.id::text, e.status, e.attempts, e.outcomes, e.version, e.route, e.channel, e.sensitive, e.kind, e.erased_at
+FROM postroom.emails e
+WHERE e.status = :status::text AND e.status NOT IN ('sent', 'cancelled') AND e.id > :after::uuid
+ORDER BY e.id
+LIMIT :limit::bigint
+FOR UPDATE;
+
 -- Carry an act out on locked emails. A new token ends whatever lease there was. Whoever sends an email again by hand
 -- wants it sent: an expiry that has passed is lifted.
 -- name: change

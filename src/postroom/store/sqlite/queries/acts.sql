@@ -7,6 +7,14 @@ FROM postroom_emails e
 WHERE e.id IN (SELECT value FROM json_each(:ids))
 ORDER BY e.id;
 
+-- Look at the next emails of a status, oldest first, whoever holds them; the writer's transaction is the lock.
+-- name: lock_unfinished
+SELECT e.id, e.status, e.attempts, e.outcomes, e.version, e.route, e.channel, e.sensitive, e.kind, e.erased_at
+FROM postroom_emails e
+WHERE e.status = :status AND e.status NOT IN ('sent', 'cancelled') AND e.id > :after
+ORDER BY e.id
+LIMIT :limit;
+
 -- Carry an act out on locked emails. A new token ends whatever lease there was. Whoever sends an email again by hand
 -- wants it sent: an expiry that has passed is lifted.
 -- name: change

@@ -12,7 +12,21 @@ CREATE TEMP TABLE IF NOT EXISTS postroom_outcomes (
     reply TEXT, outcomes TEXT, doubts INTEGER, takeovers INTEGER, event TEXT, detail TEXT
 );
 
--- What was applied of the schema.
--- name: applied_migrations
-SELECT version, checksum
-FROM postroom_migrations;
+-- Whose database this is.
+-- name: deployment
+SELECT name, id, stamped_at
+FROM postroom_deployment;
+
+-- Say whose database this is, if nobody has.
+-- name: stamp_deployment
+INSERT INTO postroom_deployment (place, name)
+VALUES (1, :name)
+ON CONFLICT (place) DO NOTHING;
+
+-- Say that it is somebody else's from now on.
+-- name: restamp_deployment
+INSERT INTO postroom_deployment (place, name)
+VALUES (1, :name)
+ON CONFLICT (place) DO UPDATE
+SET name = excluded.name, id = excluded.id, stamped_at = excluded.stamped_at
+RETURNING name, id, stamped_at;

@@ -131,7 +131,7 @@ def test_a_password_is_masked_in_the_traceback_of_a_logged_error(
 def test_a_password_is_masked_in_the_traceback_of_an_error_that_nobody_caught() -> None:
     program = (
         "import threading\n"
-        "from postroom.cli.logs import mask_tracebacks\n"
+        "from postroom.cli.tracebacks import mask_tracebacks\n"
         "from postroom.cli.secrets import keep_secret\n"
         f"mask_tracebacks(); keep_secret('amqp://me:{PASSWORD}@broker')\n"
         f"def fail(): raise ValueError('no {PASSWORD} here')\n"

@@ -8,7 +8,7 @@ __all__ = ["main"]
 def main() -> None:
     """The console script."""
     from postroom.cli.app import app
-    from postroom.cli.logs import mask_tracebacks
+    from postroom.cli.tracebacks import mask_tracebacks
 
     mask_tracebacks()
     app(prog_name="postroom")

@@ -1,20 +1,16 @@
 """What is logged, as JSON lines on standard error: one object a line, with `event`, `level` and `timestamp`.
 
-Secrets are masked in everything that is written here: events, their fields, and the tracebacks of errors, also of those
-that nobody caught.
+Secrets are masked in everything that is written here: events, their fields, and the tracebacks of errors.
 """
 
 from __future__ import annotations
 
 import logging
 import sys
-import threading
-import traceback
-from types import TracebackType
 
 import structlog
 
-from postroom.cli.secrets import masked, masked_value
+from postroom.cli.secrets import masked_value
 
 _LIBRARIES = {
     "psycopg.pool": logging.ERROR,
@@ -35,19 +31,6 @@ def write_logs(level: str) -> None:
     root.setLevel(level.upper())
     for name, lowest in _LIBRARIES.items():
         logging.getLogger(name).setLevel(max(lowest, root.level))
-
-
-def mask_tracebacks() -> None:
-    """Errors that nobody catches are printed as Python prints them, without passwords: here and in threads."""
-    sys.excepthook = _print_masked
-    threading.excepthook = lambda ended: _print_masked(
-        ended.exc_type, ended.exc_value or ended.exc_type(), ended.exc_traceback
-    )
-
-
-def _print_masked(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    if not issubclass(kind, SystemExit):
-        sys.stderr.write(masked("".join(traceback.format_exception(kind, error, trace))))
 
 
 def _formatter() -> structlog.stdlib.ProcessorFormatter:

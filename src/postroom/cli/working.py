@@ -15,9 +15,10 @@ from pydantic import SecretStr
 
 from postroom.broker.meter import UNMETERED_DISPATCH, DispatchMeter
 from postroom.claim.meter import UNMETERED, Meter
+from postroom.cli.reaching import reach
 from postroom.cli.screen import standard_error
 from postroom.cli.secrets import keep_secret
-from postroom.cli.target import LogLevel, Target, reach
+from postroom.cli.target import LogLevel, Target
 from postroom.config import RouteTable, Settings
 from postroom.events import listeners_of
 from postroom.store.open import AsyncDatabase, open_async_database, open_database

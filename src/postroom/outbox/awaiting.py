@@ -8,11 +8,10 @@ from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from postroom.compose import Letter
 from postroom.compose.address import AddressesLike
-from postroom.config import Settings
 from postroom.duration import Duration
 from postroom.errors import ConfigurationError
 from postroom.outbox.base import (
@@ -38,6 +37,9 @@ from postroom.store.migrate import Migration, migrate
 from postroom.store.open import open_async_database, open_database
 from postroom.store.plan import Course, Plan, adrive
 from postroom.vocabulary import EmailId, Status
+
+if TYPE_CHECKING:
+    from postroom.config import Settings
 
 T = TypeVar("T")
 

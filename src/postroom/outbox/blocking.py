@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from postroom.compose import Letter
 from postroom.compose.address import AddressesLike
-from postroom.config import Settings
 from postroom.duration import Duration
 from postroom.errors import ConfigurationError
 from postroom.outbox.base import (
@@ -36,6 +35,9 @@ from postroom.store.migrate import Migration, migrate
 from postroom.store.open import open_database
 from postroom.store.plan import Course, Plan, drive
 from postroom.vocabulary import EmailId, Status
+
+if TYPE_CHECKING:
+    from postroom.config import Settings
 
 T = TypeVar("T")
 

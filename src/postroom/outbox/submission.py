@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, Unpack
 
 from postroom.channels import Channel, channel_of, channels
 from postroom.channels.email import EMAIL
 from postroom.compose import DEFAULT_LIMITS, Address, Email, Frozen, Letter, Limits, Sms, Webhook, check_key
-from postroom.config import RoutingRule
 from postroom.config.spelling import suggestion
 from postroom.errors import ConfigurationError, InvalidEmail
 from postroom.outbox.routing import choose
@@ -18,6 +17,9 @@ from postroom.settle.policy import PRESETS, RetryPolicy
 from postroom.store.ids import new_id
 from postroom.store.order import Order
 from postroom.vocabulary import DEFAULT_ROUTE, EmailId, OnDoubt, Priority
+
+if TYPE_CHECKING:
+    from postroom.config import RoutingRule
 
 NOBODY = Address("", "postroom@localhost")
 """The sender of last resort, so that a first try works; `postroom doctor` asks for a real one."""

@@ -21,6 +21,7 @@ from postroom.claim.route import Route
 from postroom.claim.wakeup import wake_up_for
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
+from postroom.posix import check_can_send
 from postroom.store import heartbeats, housekeeping, overview
 from postroom.store.contract import Claimed
 from postroom.store.open import AsyncDatabase
@@ -61,6 +62,7 @@ class Worker:
         meter: Meter = UNMETERED,
         feed: Callable[[Workbench], Feed] = DueFeed,
     ) -> None:
+        check_can_send("a worker")
         self.meter = meter
         self.settings = settings = settings or WorkerSettings()
         self._beaten = time.monotonic(), 0

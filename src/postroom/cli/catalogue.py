@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from postroom.cli.command import command
+from postroom.cli.problems import told_plainly
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,9 @@ class Shelf(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         outline = self._outlines[name]
         module, _, attribute = outline.place.partition(".")
-        loaded = _as_command(name, getattr(import_module(f"postroom.cli.{module}"), attribute))
+        with told_plainly():  # a package that a command needs may not be installed
+            found = getattr(import_module(f"postroom.cli.{module}"), attribute)
+        loaded = _as_command(name, found)
         loaded.name, loaded.hidden = name, outline.hidden
         return loaded
 

@@ -12,6 +12,7 @@ from postroom.errors import ConfigurationError, PostroomError, SchemaError, Stor
 from postroom.store.open import Database
 from postroom.store.postgres.database import PostgresDatabase
 from postroom.store.sqlite.database import SqliteDatabase
+from postroom.store.sqlite.rights import unusable
 
 _PATIENCE = 10
 """Seconds to wait for PostgreSQL to answer."""
@@ -31,7 +32,10 @@ def settings_read() -> Iterator[None]:
 def reach(database: Database, *, create: bool = False) -> None:
     """See that the database can be worked with, or say what is wrong with it."""
     if isinstance(database, SqliteDatabase):
-        _find_file(database.path, create=create)
+        try:
+            _find_file(database.path, create=create)
+        except PermissionError:
+            raise unusable(database.path) from None
     else:
         _knock(database)
 

@@ -96,7 +96,7 @@ def line(look: Look) -> str:
         f"workers {sum(each.seen.role != SCHEDULER for each in now.alive)}",
         *_broker(now),
         *([] if sent is None else [f"sent/s {sent:.1f}"]),
-        *(f"{route.name} {route.state}" for route in now.routes),
+        *(f"{route.name} {route.state_in_words}" for route in now.routes),
     ]
     return "  ".join(parts)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 import postroom
 import postroom.config
+import postroom.errors
 
 HEAVY = {
     "argon2",
@@ -104,3 +106,15 @@ def test_the_package_is_a_command() -> None:
     told = subprocess.run([sys.executable, "-m", "postroom", "--version"], capture_output=True, text=True, check=True)
 
     assert told.stdout == f"postroom {postroom.__version__}\n"
+
+
+REFERENCE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "python-api.md"
+
+
+def test_every_value_of_the_reference_is_imported_from_where_it_says() -> None:
+    """`SendOutcome` was given, described, and nowhere to be imported from."""
+    named = {name for name in re.findall(r"`([A-Z]\w+)[`(]", REFERENCE.read_text("utf-8")) if not name.isupper()}
+    elsewhere = {"Submission", "MemoryTransport", "WorkerThread", "None", "False", "True"}
+
+    assert {name for name in named - elsewhere if not hasattr(postroom, name)} <= {*vars(postroom.errors)}
+    assert "SendOutcome" in named

@@ -11,6 +11,7 @@ from typing import Any
 
 from postroom.cli.moments import relative
 from postroom.cli.smtp_advice import Advice, advice
+from postroom.cli.tables import state_of
 from postroom.config import RouteSettings, Settings
 from postroom.errors import ConfigurationError
 from postroom.operate import House
@@ -126,7 +127,7 @@ def check_house(house: House) -> Iterator[Finding]:
             yield Finding(
                 name="route",
                 level=Level.WARN,
-                detail=f"{trouble(route, house.at)} ({route.state_in_words})",
+                detail=f"{trouble(route, house.at)} ({state_of(route)})",
                 remedy="its emails wait and lose no attempts; put the reason right",
             )
 

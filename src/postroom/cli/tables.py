@@ -117,7 +117,7 @@ def routes_table(routes: Iterable[RouteView]) -> Table:
         table.add_row(
             Text(route.name),
             Text(route.server),
-            Text(route.state_in_words, style=STYLES.get(STATES.get(route.state, "warn"), "")),
+            Text(state_of(route), style=STYLES.get(STATES.get(route.state, "warn"), "")),
             Text("" if route.waiting is None else f"{route.waiting:,}"),
             Text(route.rate or ""),
             Text(route.fallback or ""),
@@ -125,6 +125,11 @@ def routes_table(routes: Iterable[RouteView]) -> Table:
             Text(route.reason),
         )
     return table
+
+
+def state_of(route: RouteView) -> str:
+    """A way out's state in a word; `--json` has the word of programs, `open`, which says the opposite to people."""
+    return "unreachable" if route.state is BreakerState.OPEN else route.state.value
 
 
 def facts_table(email: StoredEmail, *, now: datetime) -> Table:

@@ -1,14 +1,61 @@
-"""The reliable email outbox: every email your application commits is sent, or you can see why not."""
+"""The reliable email outbox: every email your application commits is sent, or you can see why not.
 
-from postroom.compose import Address, Attachment, Email, Invite, Limits, Sms, Webhook
-from postroom.config import RouteSettings, Settings
-from postroom.errors import PostroomError
-from postroom.outbox import AsyncOutbox, Outbox
-from postroom.settle.policy import RetryPolicy
-from postroom.store.contract import Filter, Page, Receipt, StoredEmail
-from postroom.vocabulary import DeadReason, EmailId, OnDoubt, Priority, Status
+A name is imported from where it lives when it is first asked for: an application that enqueues needs neither the engine
+that sends nor the command line, and `import postroom` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from postroom.lazy import lazily
+
+if TYPE_CHECKING:
+    from postroom.compose.address import Address
+    from postroom.compose.attachment import Attachment
+    from postroom.compose.email import Email
+    from postroom.compose.invite import Invite
+    from postroom.compose.limits import Limits
+    from postroom.compose.sms import Sms
+    from postroom.compose.webhook import Webhook
+    from postroom.config.routes import RouteSettings
+    from postroom.config.settings import Settings
+    from postroom.errors import PostroomError
+    from postroom.outbox.awaiting import AsyncOutbox
+    from postroom.outbox.blocking import Outbox
+    from postroom.outbox.outcome import SendOutcome
+    from postroom.settle.policy import RetryPolicy
+    from postroom.store.contract import Filter, Page, Receipt, StoredEmail
+    from postroom.vocabulary import DeadReason, EmailId, OnDoubt, Priority, Status
 
 __version__ = "0.1.0"
+
+HOMES = {
+    "Address": "postroom.compose.address",
+    "AsyncOutbox": "postroom.outbox.awaiting",
+    "Attachment": "postroom.compose.attachment",
+    "DeadReason": "postroom.vocabulary",
+    "Email": "postroom.compose.email",
+    "EmailId": "postroom.vocabulary",
+    "Filter": "postroom.store.contract",
+    "Invite": "postroom.compose.invite",
+    "Limits": "postroom.compose.limits",
+    "OnDoubt": "postroom.vocabulary",
+    "Outbox": "postroom.outbox.blocking",
+    "Page": "postroom.store.contract",
+    "PostroomError": "postroom.errors",
+    "Priority": "postroom.vocabulary",
+    "Receipt": "postroom.store.contract",
+    "RetryPolicy": "postroom.settle.policy",
+    "RouteSettings": "postroom.config.routes",
+    "SendOutcome": "postroom.outbox.outcome",
+    "Settings": "postroom.config.settings",
+    "Sms": "postroom.compose.sms",
+    "Status": "postroom.vocabulary",
+    "StoredEmail": "postroom.store.contract",
+    "Webhook": "postroom.compose.webhook",
+}
+"""Where each name lives: what type checkers are told above, for the one who runs it."""
 
 __all__ = [
     "Address",
@@ -28,6 +75,7 @@ __all__ = [
     "Receipt",
     "RetryPolicy",
     "RouteSettings",
+    "SendOutcome",
     "Settings",
     "Sms",
     "Status",
@@ -35,3 +83,6 @@ __all__ = [
     "Webhook",
     "__version__",
 ]
+
+if not TYPE_CHECKING:  # to a type checker, a name that is not listed above is a mistake
+    __getattr__, __dir__ = lazily(__name__, HOMES)

@@ -46,4 +46,5 @@ def _in_child() -> None:
         thing.forget_parent()
 
 
-os.register_at_fork(after_in_child=_in_child)
+if hasattr(os, "register_at_fork"):  # nobody forks on Windows
+    os.register_at_fork(after_in_child=_in_child)

@@ -9,15 +9,40 @@ never among them.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, MutableMapping
+from typing import TYPE_CHECKING, Any, cast
 
-import structlog
+if TYPE_CHECKING:
+    from structlog.stdlib import BoundLogger
 
 logging.getLogger("postroom").addHandler(logging.NullHandler())
 
 _OF_THE_CALL = ("exc_info", "stack_info", "stacklevel")
 """What the standard library wants beside the fields."""
+
+
+class _WhenSpoken:
+    """structlog's logger, made when the first event is told: most programs that enqueue never tell one, and structlog
+    brings half of a terminal along."""
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(_made(), name)
+        if not name.startswith("_"):
+            setattr(self, name, method)
+        return method
+
+
+def _made() -> BoundLogger:
+    import structlog
+
+    return cast(
+        "BoundLogger",
+        structlog.wrap_logger(
+            logging.getLogger("postroom"),
+            wrapper_class=structlog.stdlib.BoundLogger,
+            processors=[structlog.stdlib.filter_by_level, _as_record],
+        ),
+    )
 
 
 def in_words(event: str, fields: Mapping[str, Any]) -> str:
@@ -26,14 +51,10 @@ def in_words(event: str, fields: Mapping[str, Any]) -> str:
     return f"{event} ({told})" if told else event
 
 
-def _as_record(_logger: object, _method: str, fields: structlog.typing.EventDict) -> structlog.typing.EventDict:
+def _as_record(_logger: object, _method: str, fields: MutableMapping[str, Any]) -> dict[str, Any]:
     event = str(fields.pop("event"))
     of_the_call = {name: fields.pop(name) for name in _OF_THE_CALL if name in fields}
     return {"msg": in_words(event, fields), "extra": {"event": event, **fields}, **of_the_call}
 
 
-logger: structlog.stdlib.BoundLogger = structlog.wrap_logger(
-    logging.getLogger("postroom"),
-    wrapper_class=structlog.stdlib.BoundLogger,
-    processors=[structlog.stdlib.filter_by_level, _as_record],
-)
+logger = cast("BoundLogger", _WhenSpoken())

@@ -59,7 +59,7 @@ def test_an_outage_is_seen_and_so_is_its_end_without_touching_the_page(house: Ho
             house.outbox.enqueue(email, policy=IMPATIENT)
         expect(page.get_by_role("heading", level=1)).to_contain_text("cannot be reached")
         expect(page.locator("#queue-card")).to_have_class(re.compile("queue-card-pending"))
-        expect(page.locator("#routes")).to_contain_text("not reachable")
+        expect(page.locator("#routes")).to_contain_text("unreachable")
         expect(page.locator("#routes").get_by_role("button", name="Pause")).to_be_visible()
 
         house.smtp.start()

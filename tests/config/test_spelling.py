@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from postroom.config import Settings, load
-from postroom.config.spelling import mistyped
 from postroom.errors import ConfigurationError
+from postroom.spelling import mistyped
 from tests.config.conftest import Write
 
 

@@ -7,7 +7,7 @@ from ipaddress import ip_network
 import pytest
 
 from postroom.config import load
-from postroom.config.patterns import kind_matches
+from postroom.config.matching import kind_matches
 from postroom.errors import ConfigurationError
 from postroom.vocabulary import Change, Priority
 from tests.config.conftest import Write

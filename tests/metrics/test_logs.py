@@ -17,8 +17,9 @@ from postroom import EmailId, Outbox, RetryPolicy
 from postroom.claim.meter import TallyMeter
 from postroom.claim.route import Route
 from postroom.cli import secrets
-from postroom.cli.logs import LogFormat, write_logs
+from postroom.cli.logs import write_logs
 from postroom.cli.secrets import keep_secret, masked, masked_value
+from postroom.cli.target import LogFormat
 from postroom.cli.telling import Telling
 from postroom.config import load
 from postroom.logs import logger
@@ -136,7 +137,7 @@ def test_a_password_is_masked_in_the_traceback_of_a_logged_error(
 def test_a_password_is_masked_in_the_traceback_of_an_error_that_nobody_caught() -> None:
     program = (
         "import threading\n"
-        "from postroom.cli.logs import mask_tracebacks\n"
+        "from postroom.cli.tracebacks import mask_tracebacks\n"
         "from postroom.cli.secrets import keep_secret\n"
         f"mask_tracebacks(); keep_secret('amqp://me:{PASSWORD}@broker')\n"
         f"def fail(): raise ValueError('no {PASSWORD} here')\n"

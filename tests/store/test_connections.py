@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import pytest
 
-from postroom import Attachment, Email
-from postroom.errors import ConfigurationError, SchemaError
+from postroom import Attachment, Email, Outbox
+from postroom.errors import ConfigurationError, EmailNotFound, SchemaError
 from postroom.outbox.submission import HouseRules, Submission
 from postroom.sealing import Keyring
 from postroom.store.connections import recognise
@@ -254,6 +254,55 @@ async def test_a_sealed_box_travels_in_the_callers_transaction(session: Session)
 
     assert (after_rollback, session.database.has_attachment(box)) == (False, True)
     assert session.seen() == seen(keys="k")
+
+
+@transactional
+async def test_reads_see_what_their_own_transaction_has_enqueued_and_nobody_else_does(session: Session) -> None:
+    elsewhere = Outbox(session.database.url)
+    await session.begin()
+    before = await session.through("counts")
+    receipt = await session.enqueue("Ä", key="k")
+    stored = await session.through("get", receipt.id)
+    pages = [
+        await session.through("list", **{name: value})
+        for name, value in [("subject", session.token + "Ä"), ("key", session.token + "k"), ("status", "pending")]
+    ]
+    after = await session.through("counts")
+    with closing(elsewhere), pytest.raises(EmailNotFound):
+        elsewhere.get(receipt.id)
+    await session.rollback()
+
+    assert (stored.id, stored.subject, stored.status) == (receipt.id, session.token + "Ä", "pending")
+    assert [page.emails[0].id for page in pages] == [receipt.id] * 3
+    assert after["pending"] == before["pending"] + 1
+    with pytest.raises(EmailNotFound):
+        await session.through("get", receipt.id)
+
+
+@of_kinds()
+async def test_a_read_leaves_no_lock_behind(session: Session) -> None:
+    """Also where the caller's connection begins its transactions with a lock, and was not inside of one."""
+    await session.through("counts")
+    with pytest.raises(EmailNotFound):
+        await session.through("get", "0192f0c1-2345-7000-8000-000000000000")
+    with closing(Outbox(session.database.url)) as elsewhere:
+        elsewhere.enqueue(session.email("b"))
+
+    assert session.seen() == seen(emails="b")
+
+
+@of_kinds(lambda kind: kind.row_factory)
+async def test_the_callers_row_factory_does_not_matter_to_reads(session: Session) -> None:
+    await session.use_strange_rows()
+    receipt = await session.enqueue("a", key="k")
+    stored = await session.through("get", receipt.id)
+    await session.rollback()
+
+    assert (stored.subject, stored.key, stored.recipients[0].address) == (
+        session.token + "a",
+        session.token + "k",
+        "ada@example.org",
+    )
 
 
 @autocommitting

@@ -85,3 +85,21 @@ async def test_an_outbox_for_threads_sends_async_connections_to_the_async_outbox
     async with AsyncOutbox(url) as asynchronous, asynchronous.transaction() as connection:
         with Outbox(url) as outbox, pytest.raises(ConfigurationError, match="AsyncOutbox"):
             outbox.enqueue(EMAIL, connection=connection)
+
+
+def test_reads_are_part_of_the_outboxs_own_transaction(url: str) -> None:
+    with Outbox(url) as outbox, outbox.transaction() as connection:
+        receipt = outbox.enqueue(EMAIL, connection=connection)
+
+        assert outbox.get(receipt.id, connection=connection).subject == "Hi"
+        assert [email.id for email in outbox.list(connection=connection).emails] == [receipt.id]
+        assert outbox.counts(connection=connection)["pending"] == 1
+
+
+async def test_reads_are_part_of_an_async_outboxs_own_transaction(url: str) -> None:
+    async with AsyncOutbox(url) as outbox, outbox.transaction() as connection:
+        receipt = await outbox.enqueue(EMAIL, connection=connection)
+
+        assert (await outbox.get(receipt.id, connection=connection)).subject == "Hi"
+        assert [email.id for email in (await outbox.list(connection=connection)).emails] == [receipt.id]
+        assert (await outbox.counts(connection=connection))["pending"] == 1

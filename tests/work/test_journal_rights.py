@@ -25,7 +25,7 @@ from tests.store.journey import Clock, claim, enqueue
 APPLICATION, WORKER, GROUP = 12345, 65534, 23456
 
 BEFORE = """
-import asyncio, json, os, sys
+import asyncio, concurrent.futures.thread, json, os, structlog, sys  # also what others import when they need it
 from datetime import timedelta
 from pathlib import Path
 from postroom.store.contract import Claim

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from postroom import Outbox, Status
-from postroom.cli.target import reach
+from postroom.cli.reaching import reach
 from postroom.errors import ConfigurationError
 from postroom.store.open import open_async_database, open_database
 from postroom.store.postgres.awaiting import AsyncPostgresDatabase

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from postroom.channels.contract import Channel
 from postroom.compose import Address, Email, Frozen, Letter, Limits
 from postroom.compose.outgoing import outgoing
 from postroom.send.contract import Envelope
-from postroom.send.smtp import SmtpTransport
 from postroom.settle.smtp.classify import classify
 from postroom.vocabulary import EmailId
+
+if TYPE_CHECKING:
+    from postroom.send.smtp import SmtpTransport
 
 
 def freeze(email: Email, *, id: EmailId, date: datetime, default_sender: Address, limits: Limits) -> Frozen:
@@ -51,6 +53,8 @@ def correct(letter: Letter, corrections: Mapping[str, Any], /, *, id: EmailId, l
 
 def over_smtp(url: str, given: Mapping[str, Any]) -> SmtpTransport:
     """A mail server by its URL, which says everything."""
+    from postroom.send.smtp import SmtpTransport  # with sockets and TLS, which nobody needs who only enqueues
+
     return SmtpTransport(url)
 
 

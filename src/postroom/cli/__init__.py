@@ -10,7 +10,7 @@ def main() -> None:
     from typer.main import get_command
 
     from postroom.cli.app import app
-    from postroom.cli.logs import mask_tracebacks
+    from postroom.cli.tracebacks import mask_tracebacks
 
     mask_tracebacks()
     # Not `app(…)`, which would put Typer's own way of showing errors in the place of ours, passwords and all.

@@ -2,37 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from postroom import __version__
-from postroom.cli import (
-    acting,
-    demonstration,
-    deployment,
-    dispatching,
-    doctor,
-    events,
-    inbox,
-    people,
-    pruning,
-    reading,
-    replaying,
-    routes,
-    schema,
-    send,
-    web,
-    working,
-)
+from postroom.cli.catalogue import Outline, catalogue
 from postroom.cli.command import command
 from postroom.cli.target import Target
 
+COMMANDS: dict[str, Outline] = {
+    "demo": Outline(
+        "demonstration.demo", "Watch emails survive an outage: SQLite, worker, admin app and dev inbox in one process."
+    ),
+    "migrate": Outline(
+        "schema.migrate",
+        "Create or upgrade the tables. Any number of processes may try at once; a second time does nothing.",
+    ),
+    "doctor": Outline(
+        "doctor.doctor",
+        "Check settings, database, clock, journals, mail server, broker, and that no email was lost. Changes nothing.",
+    ),
+    "worker": Outline(
+        "working.worker",
+        "Claim, send and settle emails until stopped. SIGTERM lets what is under way finish and gives the rest back.",
+    ),
+    "scheduler": Outline(
+        "dispatching.scheduler",
+        "Name due emails in messages to RabbitMQ until stopped. Run as many as you like; senders do the sending.",
+    ),
+    "sender": Outline(
+        "dispatching.sender",
+        "Send what messages from RabbitMQ name until stopped. SIGTERM lets what is under way finish.",
+    ),
+    "web": Outline("web.web", "Serve the admin app: the dashboard, the email queue and the JSON API."),
+    "inbox": Outline("inbox.inbox", "Take every email, send none on, and show them on a page. For development only."),
+    "send": Outline("send.send", "Put one email into the outbox, from where a worker sends it."),
+    "list": Outline("reading.list_emails", "List emails, newest first."),
+    "show": Outline("reading.show", "Show one email: where it stands, its recipients and its history."),
+    "stats": Outline("reading.stats", "Count emails by status; tell how the ways out are."),
+    "events": Outline("events.events", "Tell what happened to emails, oldest first, in order and without gaps."),
+    "retry": Outline("acting.retry", "Start dead or doubtful emails over: due now, with all their attempts."),
+    "dismiss": Outline("acting.dismiss", "Delete dead or doubtful emails. Their keys stay taken."),
+    "cancel": Outline("acting.cancel", "Stop emails that have not left yet."),
+    "replay": Outline(
+        "replaying.replay",
+        "Send dead, doubtful or cancelled emails again, corrected. Key, Message-ID and history stay.",
+    ),
+    "prune": Outline(
+        "pruning.prune",
+        "Remove finished emails past retention. On a terminal it asks first; a scheduled job is not asked.",
+    ),
+    "route": Outline("routes.app", "Ways out: how they are doing, and whether they may send."),
+    # What it was called before.
+    "transport": Outline("routes.app", "Ways out: how they are doing, and whether they may send.", hidden=True),
+    "deployment": Outline("deployment.app", "Whose database this is, and what becomes of a copy."),
+    "user": Outline("people.app", "People: who may sign in to the admin app, and what they did."),
+}
+"""Every command with what the list says of it; one is imported when it is called."""
+
 app = typer.Typer(
+    cls=catalogue(COMMANDS),
     help="The reliable email outbox: every email your application commits is sent, or you can see why not.",
     epilog="Exit codes: 0 done · 1 not found, not applicable, or a problem found · 2 usage or configuration · "
-    "3 database unreachable.",
+    "3 database unreachable · 4 stopped although emails are due.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -56,33 +89,3 @@ def postroom(
 ) -> None:
     """Keeps what was said before the name of a command, for the command."""
     context.obj = target
-
-
-COMMANDS: dict[str, Callable[..., None]] = {
-    "demo": demonstration.demo,
-    "migrate": schema.migrate,
-    "doctor": doctor.doctor,
-    "worker": working.worker,
-    "scheduler": dispatching.scheduler,
-    "sender": dispatching.sender,
-    "web": web.web,
-    "inbox": inbox.inbox,
-    "send": send.send,
-    "list": reading.list_emails,
-    "show": reading.show,
-    "stats": reading.stats,
-    "events": events.events,
-    "retry": acting.retry,
-    "dismiss": acting.dismiss,
-    "cancel": acting.cancel,
-    "replay": replaying.replay,
-    "prune": pruning.prune,
-}
-
-for name, function in COMMANDS.items():
-    app.command(name)(command(function))
-
-app.add_typer(routes.app, name="route")
-app.add_typer(routes.app, name="transport", hidden=True)  # what it was called before
-app.add_typer(deployment.app, name="deployment")
-app.add_typer(people.app, name="user")

@@ -10,11 +10,14 @@ from enum import StrEnum
 from typing import Any
 
 from postroom.cli.moments import relative
+from postroom.cli.smtp_advice import Advice, advice
+from postroom.cli.tables import state_of
 from postroom.config import RouteSettings, Settings
 from postroom.errors import ConfigurationError
 from postroom.operate import House
 from postroom.operate.sentences import LATE, nobody_sends, sum_in_words, trouble
 from postroom.operate.wording import count_of
+from postroom.send.contract import Fault
 from postroom.send.delivery_mode import UNREADABLE, Mode, mode_in, sentence_in
 from postroom.store.contract import Conservation
 from postroom.vocabulary import DEFAULT_ROUTE, Status
@@ -105,13 +108,22 @@ async def _probe(route: RouteSettings, tables: Mapping[str, Mapping[str, Any]]) 
         async with asyncio.timeout(_PROBE):
             report = await transport.probe()
     except TimeoutError:
-        detail = f"{transport.name} did not finish its greeting within {_PROBE:g} s"
-        return Finding(name=name, level=Level.FAIL, detail=detail, remedy=remedy)
+        told = _advised(route, transport.name, None, setting)
+        detail = told.detail if told else f"{transport.name} did not finish its greeting within {_PROBE:g} s"
+        return Finding(name=name, level=Level.FAIL, detail=detail, remedy=told.remedy if told else remedy)
+    if report.fault is not None and (told := _advised(route, transport.name, report.fault, setting)) is not None:
+        return Finding(name=name, level=Level.FAIL, detail=told.detail, remedy=told.remedy)
     wrong = report.fault or (report.reply if report.reply is not None and report.reply.code >= 400 else None)
     if wrong is not None:
         return Finding(name=name, level=Level.FAIL, detail=f"{transport.name}: {wrong}", remedy=remedy)
     answers = "answers and lets us in" if report.reply is not None else "can be sent"
     return Finding(name=name, level=Level.OK, detail=f"{transport.name} {answers}")
+
+
+def _advised(route: RouteSettings, name: str, fault: Fault | None, setting: str) -> Advice | None:
+    if not route.transport.startswith(_SMTP):
+        return None
+    return advice(name, fault, implicit_tls=route.transport.startswith("smtps:"), setting=setting)
 
 
 def check_house(house: House) -> Iterator[Finding]:
@@ -131,7 +143,7 @@ def check_house(house: House) -> Iterator[Finding]:
             yield Finding(
                 name="route",
                 level=Level.WARN,
-                detail=f"{trouble(route, house.at)} ({route.state})",
+                detail=f"{trouble(route, house.at)} ({state_of(route)})",
                 remedy="its emails wait and lose no attempts; put the reason right",
             )
 

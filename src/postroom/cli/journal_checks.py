@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import pwd
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from postroom.cli.checks import Finding, Level
 from postroom.config import Settings
+from postroom.posix import owner_of, this_user, user_name
 from postroom.work.journal import journal_folder
 
 _NAME = "journals"
@@ -22,7 +22,7 @@ def check_journals(settings: Settings) -> Iterator[Finding]:
     if not os.access(there, os.W_OK | os.X_OK, effective_ids=True) or not there.is_dir():
         yield _not_ours(folder, there)
     elif there != folder:
-        yield Finding(name=_NAME, level=Level.OK, detail=f"{folder} will be made by {_user(os.geteuid())}")
+        yield Finding(name=_NAME, level=Level.OK, detail=f"{folder} will be made by {this_user()}")
     else:
         yield _unreadable(folder) or Finding(name=_NAME, level=Level.OK, detail=f"{folder}, {_for_whom(folder)}")
 
@@ -45,16 +45,14 @@ def _not_ours(folder: Path, there: Path) -> Finding:
     return Finding(
         name=_NAME,
         level=Level.FAIL,
-        detail=f"{where} by {_user(os.geteuid())}{_owner(there)}: without a journal nothing is sent",
+        detail=f"{where} by {this_user()}{_owner(there)}: without a journal nothing is sent",
         remedy="set POSTROOM_JOURNAL to a folder of that user, or of a group it shares with the workers",
     )
 
 
 def _owner(there: Path) -> str:
-    try:
-        return f" (it is {_user(there.stat().st_uid)}'s)"
-    except OSError:
-        return ""
+    owner = owner_of(there)
+    return f" (it is {owner}'s)" if owner else ""
 
 
 def _unreadable(folder: Path) -> Finding | None:
@@ -62,11 +60,11 @@ def _unreadable(folder: Path) -> Finding | None:
     closed = [path for path in sorted(folder.iterdir()) if not os.access(path, os.R_OK | os.W_OK, effective_ids=True)]
     if not closed:
         return None
-    owners = sorted({_user(path.stat().st_uid) for path in closed})
+    owners = sorted({user_name(path.stat().st_uid) for path in closed})
     return Finding(
         name=_NAME,
         level=Level.WARN,
-        detail=f"{folder} has journals of {', '.join(owners)} that {_user(os.geteuid())} cannot read",
+        detail=f"{folder} has journals of {', '.join(owners)} that {this_user()} cannot read",
         remedy="give the folder to a group of both users: chgrp, then chmod 2770",
     )
 
@@ -74,11 +72,4 @@ def _unreadable(folder: Path) -> Finding | None:
 def _for_whom(folder: Path) -> str:
     known = folder.stat()
     shared = known.st_mode & stat.S_IWGRP
-    return f"shared by group {known.st_gid}" if shared else f"for {_user(known.st_uid)} alone"
-
-
-def _user(number: int) -> str:
-    try:
-        return pwd.getpwuid(number).pw_name
-    except KeyError:
-        return f"user {number}"
+    return f"shared by group {known.st_gid}" if shared else f"for {user_name(known.st_uid)} alone"

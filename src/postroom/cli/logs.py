@@ -2,8 +2,7 @@
 
 Each object has `event`, `level` and `timestamp` beside its fields.
 
-Secrets are masked in everything that is written here: events, their fields, and the tracebacks of errors, also of those
-that nobody caught.
+Secrets are masked in everything that is written here: events, their fields, and the tracebacks of errors.
 """
 
 from __future__ import annotations
@@ -11,27 +10,17 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import threading
-import traceback
-from enum import StrEnum
-from types import TracebackType
 
 import structlog
 
-from postroom.cli.secrets import masked, masked_value
+from postroom.cli.secrets import masked_value
+from postroom.cli.target import LogFormat
 
 _LIBRARIES = {
     "psycopg.pool": logging.ERROR,
     "asyncio": logging.ERROR,
 }
 """They speak of retries that the command reports by itself when they matter."""
-
-
-class LogFormat(StrEnum):
-    """How a line of the log is written."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 def write_logs(level: str, form: LogFormat | None = None) -> None:
@@ -46,19 +35,6 @@ def write_logs(level: str, form: LogFormat | None = None) -> None:
     root.setLevel(level.upper())
     for name, lowest in _LIBRARIES.items():
         logging.getLogger(name).setLevel(max(lowest, root.level))
-
-
-def mask_tracebacks() -> None:
-    """Errors that nobody catches are printed as Python prints them, without passwords: here and in threads."""
-    sys.excepthook = _print_masked
-    threading.excepthook = lambda ended: _print_masked(
-        ended.exc_type, ended.exc_value or ended.exc_type(), ended.exc_traceback
-    )
-
-
-def _print_masked(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    if not issubclass(kind, SystemExit):
-        sys.stderr.write(masked("".join(traceback.format_exception(kind, error, trace))))
 
 
 def _formatter(form: LogFormat) -> structlog.stdlib.ProcessorFormatter:

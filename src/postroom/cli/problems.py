@@ -15,6 +15,24 @@ from postroom.cli.screen import standard_error
 from postroom.cli.secrets import masked
 from postroom.errors import ConfigurationError, InvalidEmail, PostroomError, StoreUnavailable
 
+_EXTRAS = {
+    "argon2": "web",
+    "fastapi": "web",
+    "jinja2": "web",
+    "multipart": "web",
+    "nh3": "web",
+    "prometheus_client": "web",
+    "python_multipart": "web",
+    "starlette": "web",
+    "uvicorn": "web",
+    "psycopg": "postgres",
+    "psycopg_pool": "postgres",
+    "pamqp": "rabbitmq",
+    "cryptography": "webhooks",
+    "httpcore2": "webhooks",
+}
+"""Packages that not everybody has installed, and the extra that brings each."""
+
 
 class ExitCode(IntEnum):
     """What scripts can trust."""
@@ -39,6 +57,8 @@ def told_plainly() -> Iterator[None]:
         fail(str(error), code_of(error), cause=error)
     except sqlite3.Error as error:
         fail(f"the database said: {error}; check --database or POSTROOM_DATABASE", ExitCode.UNREACHABLE, cause=error)
+    except ModuleNotFoundError as error:
+        fail(_missing(error), ExitCode.USAGE, cause=error)
     except BrokenPipeError:
         raise  # whoever read our output has enough of it; Typer ends quietly
     except OSError as error:
@@ -48,6 +68,14 @@ def told_plainly() -> Iterator[None]:
             raise
         first_line = str(error).strip().partition("\n")[0]
         fail(f"PostgreSQL said: {first_line}; is this the right user for it?", ExitCode.UNREACHABLE, cause=error)
+
+
+def _missing(error: ModuleNotFoundError) -> str:
+    """What to install for what is not there. A module of ours that is missing is a bug, and goes on as it is."""
+    name = (error.name or "").partition(".")[0]
+    if (extra := _EXTRAS.get(name)) is None:
+        raise error
+    return f"this command needs {name}, which is not installed: pip install 'postroom[{extra}]'"
 
 
 def code_of(error: PostroomError) -> ExitCode:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -34,6 +35,7 @@ from postroom.operate.sentences import sum_in_words
 from postroom.send.delivery_mode import Mode, mode_in, sentence_in
 from postroom.store.contents import SHOWN_NOWHERE
 from postroom.store.contract import Conservation
+from postroom.store.questions import GONE
 from postroom.store.records import as_record
 
 
@@ -48,14 +50,16 @@ def list_emails(
 ) -> None:
     """List emails, newest first."""
     search, start = wanted.as_search(), email_id(before) if before else None
+    narrowed = wanted.narrows or before is not None
     with target.operations() as operations:
         page = operations.list(search, limit=limit, before=start, with_histories=json)
+        gone = operations.outbox.counts() if not (page.emails or json or narrowed) else {}
     if json:
         print_json({"emails": [as_record(email) for email in page.emails], "next": page.next})
     elif page.emails:
         _print_page(page)
     else:
-        _print_emptiness(narrowed=wanted.narrows or before is not None)
+        _print_emptiness(gone, narrowed=narrowed)
 
 
 def show(
@@ -129,9 +133,17 @@ def _print_page(page: FoundPage) -> None:
         standard_error().print(Text(f"There are more: --before {page.next}", style="dim"))
 
 
-def _print_emptiness(*, narrowed: bool) -> None:
-    advice = "no email matches; leave some options out" if narrowed else "no emails yet; try `postroom send --help`"
-    standard_error().print(Text(f"The outbox has {advice}."))
+def _print_emptiness(counts: Mapping[str, int], *, narrowed: bool) -> None:
+    standard_error().print(Text(f"The outbox has {_emptiness(counts, narrowed=narrowed)}."), soft_wrap=True)
+
+
+def _emptiness(counts: Mapping[str, int], *, narrowed: bool) -> str:
+    if narrowed:
+        return "no email that matches; leave some options out"
+    gone = [f"{counts[name]:,} {name}" for name in GONE if counts.get(name)]
+    if gone:
+        return f"no emails any more: {' and '.join(gone)}"
+    return "no emails yet; try `postroom send --help`"
 
 
 def _print_email(view: EmailView) -> None:

@@ -10,9 +10,10 @@ from rich.text import Text
 
 from postroom.cli.database_checks import applied_in
 from postroom.cli.problems import ExitCode
+from postroom.cli.reaching import reach
 from postroom.cli.screen import standard_error, standard_output
 from postroom.cli.secrets import masked_url
-from postroom.cli.target import Target, reach
+from postroom.cli.target import Target
 from postroom.errors import ConfigurationError, SchemaError
 from postroom.operate.wording import count_of
 from postroom.outbox import Outbox

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from rich import box
@@ -10,12 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from postroom.cli.moments import exact, relative
-from postroom.operate.story import in_words
+from postroom.operate.story import in_words, listed
 from postroom.operate.values import RouteView
 from postroom.operate.wording import refused_of
 from postroom.store.contract import HistoryEntry, Recipient, StoredEmail
 from postroom.store.unreadable import UNREADABLE
 from postroom.vocabulary import DEFAULT_ROUTE, Status
+from postroom.work.breaker import BreakerState
 
 STYLES: Mapping[str, str] = {
     Status.PENDING: "cyan",
@@ -32,11 +33,15 @@ STYLES: Mapping[str, str] = {
     "fail": "bold red",
 }
 
+STATES: Mapping[str, str] = {BreakerState.OK: "ok", BreakerState.OPEN: "fail"}
+"""How well each state of a way out is; the others are worth a look."""
+
 TONES: Mapping[str, str] = {"well": "green", "attention": "yellow", "trouble": "bold red"}
 """Of the sentence that tells how the house stands."""
 
-_WIDE = 110
-"""From this width on there is room for everything in a list."""
+_ROOM = {"id": 36, "status": 9, "to": 11, "subject": 16, "next": 9, "tries": 5, "enqueued": 10}
+"""The columns of a list, the most important first, and the room that each needs to be worth reading."""
+_GAP = 2
 
 
 def status_text(status: str) -> Text:
@@ -55,10 +60,9 @@ def bare_table(*headings: str) -> Table:
 def emails_table(emails: Iterable[StoredEmail], *, now: datetime, width: int) -> Table:
     """One line an email. The id is never cut, for it is what the other commands want."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1, 0, 0))
-    for heading in ("id", "status", "to", "subject", "next", "tries", "enqueued"):
-        if width >= _WIDE or heading not in ("tries", "enqueued"):
-            # Columns that may wrap are those that give way; `_cut` keeps their cells on one line.
-            table.add_column(heading, no_wrap=heading not in ("to", "subject"))
+    for heading in _that_fit(width):
+        # Columns that may wrap are those that give way; `_cut` keeps their cells on one line.
+        table.add_column(heading, no_wrap=heading not in ("to", "subject"))
     for email in emails:
         cells = (
             Text(email.id),
@@ -77,6 +81,16 @@ def _standing(email: StoredEmail) -> Text:
     """The status; of an email that was sent, though not to everybody, that too."""
     refused = refused_of(email)
     return status_text(email.status).append(f", {refused}", style="red") if refused else status_text(email.status)
+
+
+def _that_fit(width: int) -> Iterator[str]:
+    """As many columns as there is room for."""
+    used = -_GAP
+    for heading, room in _ROOM.items():
+        used += _GAP + room
+        if used > width:
+            return
+        yield heading
 
 
 def _when_due(instant: datetime | None, *, now: datetime) -> str:
@@ -110,7 +124,7 @@ def routes_table(routes: Iterable[RouteView]) -> Table:
         table.add_row(
             Text(route.name),
             Text(route.server),
-            status_text(route.state),
+            Text(state_of(route), style=STYLES.get(STATES.get(route.state, "warn"), "")),
             Text("" if route.waiting is None else f"{route.waiting:,}"),
             Text(route.rate or ""),
             Text(route.fallback or ""),
@@ -118,6 +132,11 @@ def routes_table(routes: Iterable[RouteView]) -> Table:
             Text(route.reason),
         )
     return table
+
+
+def state_of(route: RouteView) -> str:
+    """A way out's state in a word; `--json` has the word of programs, `open`, which says the opposite to people."""
+    return "unreachable" if route.state is BreakerState.OPEN else route.state.value
 
 
 def facts_table(email: StoredEmail, *, now: datetime) -> Table:
@@ -143,15 +162,9 @@ def history_table(history: Iterable[HistoryEntry]) -> Table:
     """What happened, oldest first."""
     table = bare_table("at", "what", "attempt", "by", "detail")
     for entry in history:
-        detail = in_words(entry, entry.at) or ", ".join(
-            f"{name} {_detail(value)}" for name, value in entry.detail.items() if value not in (None, [])
-        )
+        detail = in_words(entry, entry.at) or listed(entry.detail)
         table.add_row(exact(entry.at), Text(entry.what), str(entry.attempt), Text(entry.actor or ""), Text(detail))
     return table
-
-
-def _detail(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _facts(email: StoredEmail, *, now: datetime) -> Iterable[tuple[str, Text | str]]:

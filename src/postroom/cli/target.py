@@ -8,23 +8,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from postroom.cli.logs import LogFormat, write_logs
-from postroom.cli.secrets import keep_secret, masked_url
-from postroom.config import Settings, load
-from postroom.errors import ConfigurationError, PostroomError, StoreUnavailable
-from postroom.operate import Operations
-from postroom.outbox import Outbox
-from postroom.store.open import Database
-from postroom.store.postgres.database import PostgresDatabase
-from postroom.store.sqlite.database import SqliteDatabase
+from postroom.cli.secrets import keep_secret
+from postroom.errors import ConfigurationError
+
+# These options are in every help, which needs nothing of what a command works with: that is imported by the methods.
+if TYPE_CHECKING:
+    from postroom.config import Settings
+    from postroom.operate import Operations
+    from postroom.outbox import Outbox
 
 _PANEL = "Everywhere"
-_PATIENCE = 10
-"""Seconds to wait for PostgreSQL to answer."""
 
 
 class LogLevel(StrEnum):
@@ -34,6 +31,13 @@ class LogLevel(StrEnum):
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
+
+
+class LogFormat(StrEnum):
+    """How a line of the log is written."""
+
+    TEXT = "text"
+    JSON = "json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +82,8 @@ class Target:
 
     def prepare(self, *, quiet: LogLevel = LogLevel.WARNING) -> None:
         """Log as asked, and make the file of settings known: to this process and to those that it starts."""
+        from postroom.cli.logs import write_logs
+
         write_logs((self.log_level or quiet).value, self.log_format)
         if self.config is not None:
             if not self.config.is_file():
@@ -86,12 +92,17 @@ class Target:
 
     def settings(self) -> Settings:
         """The settings in force."""
-        with _settings_read():
+        from postroom.cli.reaching import settings_read
+        from postroom.config import load
+
+        with settings_read():
             return _hidden(load(database=self.database, tables=self.tables))
 
     @contextmanager
     def outbox(self, *, create: bool = False, **settings: Any) -> Iterator[Outbox]:
         """The outbox, known to be within reach. Unless it is to be created, a file that is not there stays so."""
+        from postroom.cli.reaching import reach
+
         with self.unopened(**settings) as outbox:
             reach(outbox.database, create=create)
             yield outbox
@@ -99,12 +110,17 @@ class Target:
     @contextmanager
     def operations(self) -> Iterator[Operations]:
         """The questions and acts of an operator, on an outbox that is within reach."""
+        from postroom.operate import Operations
+
         with self.outbox() as outbox:
             yield Operations(outbox)
 
     def unopened(self, **settings: Any) -> Outbox:
         """The outbox before anything is connected."""
-        with _settings_read():
+        from postroom.cli.reaching import settings_read
+        from postroom.outbox import Outbox
+
+        with settings_read():
             outbox = Outbox(self.database, tables=self.tables, **settings)
         _hidden(outbox.settings)
         return outbox
@@ -114,58 +130,3 @@ def _hidden(settings: Settings) -> Settings:
     """The settings, whose secrets no line of ours shows from now on."""
     keep_secret(*settings.secrets())
     return settings
-
-
-@contextmanager
-def _settings_read() -> Iterator[None]:
-    """What is wrong with a file or a variable is told as such: broken TOML or JSON, a file that may not be read."""
-    try:
-        yield
-    except PostroomError:
-        raise
-    except (ValueError, OSError) as error:
-        raise ConfigurationError(f"the settings cannot be read: {error}") from error
-
-
-def reach(database: Database, *, create: bool = False) -> None:
-    """See that the database can be worked with, or say what is wrong with it."""
-    if isinstance(database, SqliteDatabase):
-        _find_file(database.path, create=create)
-    else:
-        _knock(database)
-
-
-def _find_file(path: Path, *, create: bool) -> None:
-    if not path.parent.is_dir():
-        raise ConfigurationError(f"there is no folder {path.parent} to keep the outbox in; create it, or check the URL")
-    if not create and not path.exists():
-        raise ConfigurationError(
-            f"there is no outbox at {path}; `postroom migrate` creates it, "
-            "and --database or POSTROOM_DATABASE names another one"
-        )
-
-
-def _knock(database: PostgresDatabase) -> None:
-    """Connect once by ourselves: a pool would try for as long as it may and not say what stood in the way."""
-    import psycopg
-
-    url = database.url
-    limit: dict[str, Any] = {} if "connect_timeout" in url else {"connect_timeout": _PATIENCE}
-    try:
-        psycopg.connect(url, **database.session, **limit).close()
-    except psycopg.OperationalError as error:
-        if "unsupported startup parameter" in str(error):
-            raise ConfigurationError(
-                f"{masked_url(url)} is a pooler: {_first_line(error)}; "
-                "add ?pooler=transaction to the URL if it is PgBouncer in transaction mode"
-            ) from error
-        raise StoreUnavailable(
-            f"the database {masked_url(url)} cannot be reached: {_first_line(error)}; "
-            "check that it runs, and --database or POSTROOM_DATABASE"
-        ) from error
-    except psycopg.ProgrammingError as error:
-        raise ConfigurationError(f"the database URL cannot be understood: {_first_line(error)}") from error
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0]

@@ -19,6 +19,7 @@ from rich.text import Text
 
 from postroom.cli.picture import picture
 from postroom.cli.screen import standard_error, standard_output
+from postroom.cli.tables import state_of
 from postroom.duration import parse_duration
 from postroom.errors import ConfigurationError, StoreUnavailable
 from postroom.operate import Operations, Standing
@@ -96,7 +97,7 @@ def line(look: Look) -> str:
         f"workers {sum(each.seen.role != SCHEDULER for each in now.alive)}",
         *_broker(now),
         *([] if sent is None else [f"sent/s {sent:.1f}"]),
-        *(f"{route.name} {route.state}" for route in now.routes),
+        *(f"{route.name} {state_of(route)}" for route in now.routes),
     ]
     return "  ".join(parts)
 

@@ -16,9 +16,10 @@ from pydantic import SecretStr
 from postroom.broker.meter import UNMETERED_DISPATCH, DispatchMeter
 from postroom.claim.meter import Meter, TallyMeter
 from postroom.cli.problems import ExitCode
+from postroom.cli.reaching import reach
 from postroom.cli.screen import standard_error
 from postroom.cli.secrets import keep_secret
-from postroom.cli.target import LogLevel, Target, reach
+from postroom.cli.target import LogLevel, Target
 from postroom.cli.telling import Telling
 from postroom.config import RouteTable, Settings
 from postroom.events import listeners_of

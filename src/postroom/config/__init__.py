@@ -5,14 +5,35 @@ underscores (`POSTROOM_ROUTES__BACKUP__TRANSPORT`); `POSTROOM_CONFIG` names anot
 names of mail settings that many deployments have already (`SMTP_HOST`, `SMTP_PORT`, `SMTP_FROM_ADDRESS`,
 `SMTP_FROM_NAME`, `EMAIL_WORKER_…`) are honoured where ours are not given. A name that is nearly one of ours is an
 error that says which was meant.
+
+A name is imported from its home when it is first asked for: pydantic takes longer than everything else of Postroom.
 """
 
-from postroom.config.loading import load
-from postroom.config.routes import RouteSettings, RouteTable
-from postroom.config.routing import RoutingRule
-from postroom.config.settings import Settings
-from postroom.config.sources import config_file
-from postroom.config.webhooks import EventSettings, WebhookSettings
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from postroom.lazy import lazily
+
+if TYPE_CHECKING:
+    from postroom.config.loading import load
+    from postroom.config.routes import RouteSettings, RouteTable
+    from postroom.config.routing import RoutingRule
+    from postroom.config.settings import Settings
+    from postroom.config.sources import config_file
+    from postroom.config.webhooks import EventSettings, WebhookSettings
+
+HOMES = {
+    "EventSettings": "postroom.config.webhooks",
+    "RouteSettings": "postroom.config.routes",
+    "RouteTable": "postroom.config.routes",
+    "RoutingRule": "postroom.config.routing",
+    "Settings": "postroom.config.settings",
+    "WebhookSettings": "postroom.config.webhooks",
+    "config_file": "postroom.config.sources",
+    "load": "postroom.config.loading",
+}
+"""Where each name lives."""
 
 __all__ = [
     "EventSettings",
@@ -24,3 +45,6 @@ __all__ = [
     "config_file",
     "load",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = lazily(__name__, HOMES)

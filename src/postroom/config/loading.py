@@ -12,9 +12,9 @@ from pydantic_settings import SettingsError
 from postroom.config.routes import RouteTable
 from postroom.config.routing import RoutingRule
 from postroom.config.settings import Settings
-from postroom.config.spelling import nearest
 from postroom.config.webhooks import EventSettings, WebhookSettings
 from postroom.errors import ConfigurationError
+from postroom.spelling import nearest
 
 NESTED: Mapping[str, type[BaseModel]] = {
     "routes": RouteTable,

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from postroom.compose.address import parse_address
 from postroom.errors import InvalidEmail
-
-
-def kind_matches(kinds: Sequence[str], kind: str) -> bool:
-    """A kind is one of these; `invoice*` stands for all that begin so."""
-    return any(kind == each or (each.endswith("*") and kind.startswith(each[:-1])) for each in kinds)
-
-
-def domain_matches(domains: Sequence[str], domain: str) -> bool:
-    """A domain, in lower case, is one of these; `*.example.org` stands for all beneath it, and not for itself."""
-    return any(domain == each or (each.startswith("*.") and domain.endswith(each[1:])) for each in domains)
 
 
 def _listed(value: Any) -> Any:

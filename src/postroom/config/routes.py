@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
 
-from postroom.config.spelling import suggestion
 from postroom.errors import ConfigurationError
+from postroom.spelling import suggestion
 from postroom.vocabulary import DEFAULT_ROUTE
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,49}", re.ASCII)

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 
-from postroom.config.spelling import mistyped
 from postroom.errors import ConfigurationError
+from postroom.spelling import mistyped
 from postroom.vocabulary import DEFAULT_ROUTE
 
 PREFIX = "POSTROOM_"

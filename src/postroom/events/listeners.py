@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from postroom.config import Settings
 from postroom.errors import ConfigurationError
 from postroom.events.webhooks import webhooks_to
 from postroom.store.listening import Hear, Listener
+
+if TYPE_CHECKING:
+    from postroom.config import Settings
 
 GROUP = "postroom.listeners"
 

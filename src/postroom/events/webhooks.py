@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from postroom.channels.webhook import WEBHOOK
 from postroom.compose import DEFAULT_LIMITS, Webhook
-from postroom.config import EventSettings, Settings
-from postroom.config.patterns import kind_matches
+from postroom.config.matching import kind_matches
 from postroom.errors import ConfigurationError, InvalidEmail
 from postroom.settle.policy import PRESETS, RetryPolicy
 from postroom.store.enqueue import enqueue
@@ -20,6 +20,9 @@ from postroom.store.ids import new_id
 from postroom.store.listening import Changed, Hear
 from postroom.store.order import Order
 from postroom.store.plan import Plan
+
+if TYPE_CHECKING:
+    from postroom.config import EventSettings, Settings
 
 KIND = "postroom.event"
 """Of the webhooks that tell of changes."""

@@ -27,6 +27,27 @@ def in_words(entry: HistoryEntry, now: datetime) -> str:
             return ""
 
 
+def listed(detail: Mapping[str, Any]) -> str:
+    """What was noted with an event, as people write it: names before values, and no brackets of any language."""
+    noted = (f"{name.replace('_', ' ')} {_plainly(value)}" for name, value in detail.items() if value not in _NOTHING)
+    return ", ".join(noted)
+
+
+_NOTHING: tuple[Any, ...] = (None, [], {}, "")
+
+
+def _plainly(value: object) -> str:
+    match value:
+        case Mapping():
+            return "; ".join(f"{name} {_plainly(each)}" for name, each in value.items() if each not in _NOTHING)
+        case list() | tuple():
+            return ", ".join(_plainly(each) for each in value)
+        case bool():
+            return "yes" if value else "no"
+        case _:
+            return str(value)
+
+
 def _with_reason(said: str, detail: Mapping[str, Any]) -> str:
     reason = detail.get("reason")
     return f"{said}: {reason}" if reason else said

@@ -118,7 +118,7 @@ class RouteView:
         """As people say it."""
         if self.held:
             return "held by a person"
-        return "not reachable" if self.state is BreakerState.OPEN else self.state.value
+        return "unreachable" if self.state is BreakerState.OPEN else self.state.value
 
     @property
     def title(self) -> str:

@@ -8,11 +8,10 @@ from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from postroom.compose import Letter
 from postroom.compose.address import AddressesLike
-from postroom.config import Settings
 from postroom.duration import Duration
 from postroom.errors import ConfigurationError
 from postroom.outbox.base import (
@@ -40,6 +39,9 @@ from postroom.store.plan import Course, Plan, adrive
 from postroom.store.schema import Migration
 from postroom.store.sensitive import refusals_noted
 from postroom.vocabulary import EmailId, Status
+
+if TYPE_CHECKING:
+    from postroom.config import Settings
 
 T = TypeVar("T")
 
@@ -129,17 +131,23 @@ class AsyncOutbox(OutboxBase):
             return kept(await self._do(take_in(order)), NO_WAY_OUT)
         return await _outlasting(self._inline.send_soon(order))
 
-    async def get(self, id: str) -> StoredEmail:
-        """One email with its history; `EmailNotFound` when there is none."""
-        return await self._ask(questions.get(EmailId(id)))
+    async def get(self, id: str, *, connection: Any = None) -> StoredEmail:
+        """One email with its history; `EmailNotFound` when there is none.
+
+        With `connection`, as that connection's transaction sees it: also what it has enqueued and not yet committed.
+        """
+        return await self._ask(questions.get(EmailId(id)), connection)
 
     async def letter(self, id: str, *, version: int | None = None) -> Letter:
         """What an email says, as it is sent; an earlier version of it if one is named. Of a sensitive one, nothing."""
         return await self._ask(read_letter(EmailId(id), version or (await self.get(id)).version))
 
-    async def counts(self) -> dict[str, int]:
-        """How many emails there are in each status, and how many were dismissed or pruned."""
-        return await self._ask(questions.counts())
+    async def counts(self, *, connection: Any = None) -> dict[str, int]:
+        """How many emails there are in each status, and how many were dismissed or pruned.
+
+        With `connection`, as that connection's transaction sees it.
+        """
+        return await self._ask(questions.counts(), connection)
 
     async def conservation(self) -> Conservation:
         """Whether everything that was ever enqueued is accounted for, counted row by row."""
@@ -208,12 +216,20 @@ class AsyncOutbox(OutboxBase):
             )
 
     async def list(
-        self, wanted: Filter | None = None, *, limit: int = 50, before: str | None = None, **filters: Any
+        self,
+        wanted: Filter | None = None,
+        *,
+        limit: int = 50,
+        before: str | None = None,
+        connection: Any = None,
+        **filters: Any,
     ) -> Page:
-        """A page of emails, newest first; filters by name (`status="dead"`), or as a `Filter`."""
-        return await self._ask(
-            questions.list_emails(wanted or make_filter(**filters), limit=limit, before=cursor(before))
-        )
+        """A page of emails, newest first; filters by name (`status="dead"`), or as a `Filter`.
+
+        With `connection`, as that connection's transaction sees them.
+        """
+        page = questions.list_emails(wanted or make_filter(**filters), limit=limit, before=cursor(before))
+        return await self._ask(page, connection)
 
     async def _follow(self, course: Course[T]) -> T:
         return await adrive(course, self.database.run)
@@ -221,16 +237,16 @@ class AsyncOutbox(OutboxBase):
     async def _do(self, plan: Plan[T]) -> T:
         return await self.database.run(plan)
 
-    async def _ask(self, plan: Plan[T]) -> T:
-        return await self.database.run(plan, writes=False)
+    async def _ask(self, plan: Plan[T], connection: Any = None) -> T:
+        return await self._carry(plan, connection, writes=False)
 
-    async def _carry(self, plan: Plan[T], connection: Any) -> T:
+    async def _carry(self, plan: Plan[T], connection: Any, *, writes: bool = True) -> T:
         if connection is None:
-            return await self._do(plan)
+            return await self.database.run(plan, writes=writes)
         caller = recognise(connection)
         if not caller.is_async:
             raise ConfigurationError(f"{type(connection).__name__} is not an async connection; use Outbox with it")
-        return await caller.run(self.database.schema.first(plan), self.database.dialect)
+        return await caller.run(self.database.schema.first(plan), self.database.dialect, writes=writes)
 
 
 async def _outlasting(future: Future[T]) -> T:

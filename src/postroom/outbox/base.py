@@ -6,20 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import fields
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from postroom import config
 from postroom.channels import channel_by
-from postroom.claim.route import Route
 from postroom.compose import Address, Limits, parse_address
-from postroom.config import RouteSettings, Settings
-from postroom.config.routes import as_tables
 from postroom.duration import Duration, parse_duration
 from postroom.errors import ConfigurationError
-from postroom.events import Listener, listeners_of
-from postroom.outbox.inline import InlineSettings
+from postroom.events import listeners_of
 from postroom.outbox.submission import NOBODY, HouseRules, Sendable, Submission, Wishes
-from postroom.outbox.thread import InlineThread
+from postroom.posix import can_send
 from postroom.send.contract import Transport
 from postroom.send.delivery_mode import UNREADABLE, DeliveryMode, Mode, mode_in, sentence_in
 from postroom.settle.policy import RetryPolicy
@@ -27,11 +22,17 @@ from postroom.store import housekeeping
 from postroom.store.contract import Filter
 from postroom.store.dialect import Clock
 from postroom.store.housekeeping import Archive, Keep, Pruned
+from postroom.store.listening import Listener
 from postroom.store.order import Order
 from postroom.store.plan import Course
 from postroom.vocabulary import EmailId, Status
-from postroom.work.journal import journal_folder
-from postroom.work.routes import guarded, routes_of
+
+# What reads settings and what sends is imported by the methods that do so: `import postroom` brings neither pydantic
+# nor the engine, and an application that only enqueues never has the second.
+if TYPE_CHECKING:
+    from postroom.claim.route import Route
+    from postroom.config import RouteSettings, Settings
+    from postroom.outbox.thread import InlineThread
 
 INLINE_POLICY = "quick"
 """The policy of emails sent inline that do not name one."""
@@ -73,8 +74,11 @@ class OutboxBase:
         `transport` takes the place of `smtp`: a `MemoryTransport` in tests, or one of your own. `clock` is for tests:
         the time everything goes by, in place of the machine's and the database's.
         """
+        from postroom.config import load
+        from postroom.config.routes import as_tables
+
         self._transport = transport
-        given = config.load(
+        given = load(
             database=database,
             smtp=smtp,
             routes=as_tables(routes),
@@ -90,8 +94,10 @@ class OutboxBase:
     @classmethod
     def from_settings(cls, settings: Settings | None = None, *, clock: Clock | None = None) -> Self:
         """An outbox as these settings have it; those of the environment and `postroom.toml` if none are given."""
+        from postroom.config import load
+
         outbox = cls.__new__(cls)
-        outbox._open(settings or config.load(), clock)
+        outbox._open(settings or load(), clock)
         return outbox
 
     def _open(self, settings: Settings, clock: Clock | None) -> None:
@@ -105,11 +111,15 @@ class OutboxBase:
         return self.settings.database.get_secret_value()
 
     def _inline_thread(self) -> InlineThread | None:
-        """Who sends inline, not started yet; None when no way out is known."""
+        """Who sends inline, not started yet; None when no way out is known, or none can be used on this machine."""
         settings = self.settings
         nowhere = not settings.all_routes() and mode_in(settings.delivery) != Mode.CAPTURE
-        if self._transport is None and nowhere:
+        if not can_send() or (self._transport is None and nowhere):
             return None
+        from postroom.outbox.inline import InlineSettings
+        from postroom.outbox.thread import InlineThread
+        from postroom.work.journal import journal_folder
+
         return InlineThread(
             InlineSettings(
                 database=self.database_url,
@@ -134,6 +144,9 @@ class OutboxBase:
         With `always`, as workers have it, also those that need no settings. Where a `transport` was given, every route
         leads there, so that a test sees what rules would have sent elsewhere.
         """
+        from postroom.claim.route import Route
+        from postroom.work.routes import guarded, routes_of
+
         if self._transport is not None:
             delivery = DeliveryMode.parse(self.settings.delivery)
             return [guarded(Route.over(self._transport, name=name), delivery) for name in self.settings.known_routes()]

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from postroom.compose import Letter
 from postroom.compose.address import AddressesLike
-from postroom.config import Settings
 from postroom.duration import Duration
 from postroom.errors import ConfigurationError
 from postroom.outbox.base import (
@@ -38,6 +37,9 @@ from postroom.store.plan import Course, Plan, drive
 from postroom.store.schema import Migration
 from postroom.store.sensitive import refusals_noted
 from postroom.vocabulary import EmailId, Status
+
+if TYPE_CHECKING:
+    from postroom.config import Settings
 
 T = TypeVar("T")
 
@@ -136,17 +138,23 @@ class Outbox(OutboxBase):
         self.database.check_free()
         return self._inline.send_soon(order).result()
 
-    def get(self, id: str) -> StoredEmail:
-        """One email with its history; `EmailNotFound` when there is none."""
-        return self._ask(questions.get(EmailId(id)))
+    def get(self, id: str, *, connection: Any = None) -> StoredEmail:
+        """One email with its history; `EmailNotFound` when there is none.
+
+        With `connection`, as that connection's transaction sees it: also what it has enqueued and not yet committed.
+        """
+        return self._ask(questions.get(EmailId(id)), connection)
 
     def letter(self, id: str, *, version: int | None = None) -> Letter:
         """What an email says, as it is sent; an earlier version of it if one is named. Of a sensitive one, nothing."""
         return self._ask(read_letter(EmailId(id), version or self.get(id).version))
 
-    def counts(self) -> dict[str, int]:
-        """How many emails there are in each status, and how many were dismissed or pruned."""
-        return self._ask(questions.counts())
+    def counts(self, *, connection: Any = None) -> dict[str, int]:
+        """How many emails there are in each status, and how many were dismissed or pruned.
+
+        With `connection`, as that connection's transaction sees it.
+        """
+        return self._ask(questions.counts(), connection)
 
     def conservation(self) -> Conservation:
         """Whether everything that was ever enqueued is accounted for, counted row by row."""
@@ -214,9 +222,21 @@ class Outbox(OutboxBase):
                 self._prune(older_than, statuses=statuses, archive=lines, batch=batch, progress=progress)
             )
 
-    def list(self, wanted: Filter | None = None, *, limit: int = 50, before: str | None = None, **filters: Any) -> Page:
-        """A page of emails, newest first; filters by name (`status="dead"`), or as a `Filter`."""
-        return self._ask(questions.list_emails(wanted or make_filter(**filters), limit=limit, before=cursor(before)))
+    def list(
+        self,
+        wanted: Filter | None = None,
+        *,
+        limit: int = 50,
+        before: str | None = None,
+        connection: Any = None,
+        **filters: Any,
+    ) -> Page:
+        """A page of emails, newest first; filters by name (`status="dead"`), or as a `Filter`.
+
+        With `connection`, as that connection's transaction sees them.
+        """
+        page = questions.list_emails(wanted or make_filter(**filters), limit=limit, before=cursor(before))
+        return self._ask(page, connection)
 
     def _follow(self, course: Course[T]) -> T:
         return drive(course, self.database.run)
@@ -224,13 +244,13 @@ class Outbox(OutboxBase):
     def _do(self, plan: Plan[T]) -> T:
         return self.database.run(plan)
 
-    def _ask(self, plan: Plan[T]) -> T:
-        return self.database.run(plan, writes=False)
+    def _ask(self, plan: Plan[T], connection: Any = None) -> T:
+        return self._carry(plan, connection, writes=False)
 
-    def _carry(self, plan: Plan[T], connection: Any) -> T:
+    def _carry(self, plan: Plan[T], connection: Any, *, writes: bool = True) -> T:
         if connection is None:
-            return self._do(plan)
+            return self.database.run(plan, writes=writes)
         caller = recognise(connection)
         if caller.is_async:
             raise ConfigurationError(f"{type(connection).__name__} is an async connection; use AsyncOutbox with it")
-        return caller.run(self.database.schema.first(plan), self.database.dialect)
+        return caller.run(self.database.schema.first(plan), self.database.dialect, writes=writes)

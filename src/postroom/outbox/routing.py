@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
 
-from postroom.config.patterns import domain_matches, kind_matches
-from postroom.config.routing import RoutingRule
+from postroom.config.matching import domain_matches, kind_matches
 from postroom.vocabulary import Priority
+
+if TYPE_CHECKING:
+    from postroom.config.routing import RoutingRule
 
 
 def choose(

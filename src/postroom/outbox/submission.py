@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, Unpack
 
 from postroom.channels import Channel, channel_of, channels
 from postroom.channels.email import EMAIL
 from postroom.compose import DEFAULT_LIMITS, Address, Email, Frozen, Letter, Limits, Sms, Webhook, check_key
-from postroom.config import RoutingRule
-from postroom.config.spelling import suggestion
 from postroom.errors import ConfigurationError, InvalidEmail
 from postroom.outbox.routing import choose
 from postroom.sealing import NO_KEYS, Keyring, put_apart
 from postroom.settle.policy import PRESETS, RetryPolicy
+from postroom.spelling import suggestion
 from postroom.store.ids import new_id
 from postroom.store.order import Order
 from postroom.vocabulary import DEFAULT_ROUTE, EmailId, OnDoubt, Priority
+
+if TYPE_CHECKING:
+    from postroom.config import RoutingRule
 
 NOBODY = Address("", "postroom@localhost")
 """The sender of last resort, so that a first try works; `postroom doctor` asks for a real one."""
@@ -87,7 +89,7 @@ class HouseRules:
         """Decide and check everything; what cannot be accepted is refused here, before anything is written."""
         email, key, wishes = submission
         if not _KNOWN.issuperset(wishes):
-            raise TypeError(f"{', '.join(sorted(set(wishes) - _KNOWN))} cannot be asked for an email")
+            raise TypeError(_cannot_be_asked(sorted(set(wishes) - _KNOWN)))
         now = now or datetime.now(UTC)
         chosen, id = self.policy_for(wishes.get("policy")), new_id()
         if isinstance(email, Email):  # most are, and go the short way
@@ -226,3 +228,12 @@ def _name(field: str, value: str) -> str:
     if len(value) > LONGEST_NAME or not value.isprintable():
         raise InvalidEmail(field, f"is not a name of at most {LONGEST_NAME} printable characters", "use a shorter one")
     return value
+
+
+def _cannot_be_asked(unknown: Sequence[str]) -> str:
+    if "connection" in unknown:
+        return (
+            "send and send_soon take no connection: what has been sent cannot be rolled back; use "
+            "enqueue(email, connection=…), and a worker sends the email when you have committed"
+        )
+    return f"{', '.join(unknown)} cannot be asked for an email; {suggestion(unknown[0], sorted(_KNOWN))}"

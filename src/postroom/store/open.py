@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from postroom.errors import ConfigurationError
+from postroom.spelling import nearest
 from postroom.store.dialect import Clock
 from postroom.store.listening import Listener
 from postroom.store.postgres.awaiting import AsyncPostgresDatabase
@@ -16,6 +18,7 @@ from postroom.store.sqlite.database import SqliteDatabase
 Database = SqliteDatabase | PostgresDatabase
 AsyncDatabase = AsyncSqliteDatabase | AsyncPostgresDatabase
 
+_PLAIN_PATH = re.compile(r"[\w./ -]{1,200}")
 _KNOWN = "use sqlite:///file.db or postgresql://user@host/database"
 
 
@@ -54,7 +57,17 @@ def _kind(url: str) -> str:
         return "sqlite"
     if scheme in ("postgres", "postgresql"):
         return "postgres"
-    raise ConfigurationError(f"no database is known by the scheme {scheme or 'of nothing'!r}; {_KNOWN}")
+    raise ConfigurationError(_unknown(url, scheme))
+
+
+def _unknown(url: str, scheme: str) -> str:
+    """What is wrong with a URL. Of one without a scheme only a plain path is shown, for it may hold a password."""
+    if "://" in url:
+        meant = nearest(scheme, ("sqlite", "postgresql"))
+        return f"no database is known by {scheme}://; {f'did you mean {meant}://? ' if meant else ''}{_KNOWN}"
+    if _PLAIN_PATH.fullmatch(url):
+        return f"{url!r} is no database URL; as a file it is sqlite:///{url}, and a server is postgresql://user@host/database"
+    return f"the database is given by a URL; {_KNOWN}"
 
 
 def _libpq(url: str) -> tuple[str, bool]:

@@ -203,7 +203,7 @@ def _choose(wanted: Filter, *, limit: int, before: EmailId, after: EmailId) -> S
         "since": wanted.since,
         "until": wanted.until,
         "reply_code": wanted.reply_code,
-        "subject": wanted.subject.lower() if wanted.subject is not None else None,
+        "subject": wanted.subject,
         # Kind, workspace and route stand in the row itself, which the list reads anyway.
         "terms": [term for term in _rare_terms(wanted) if term != driving],
         "limit": limit,

@@ -21,6 +21,7 @@ from postroom.claim.route import Route
 from postroom.claim.wakeup import wake_up_for
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
+from postroom.posix import check_can_send
 from postroom.store import heartbeats, housekeeping, overview
 from postroom.store.contract import Claimed
 from postroom.store.erasing import sweep_erasable
@@ -69,6 +70,7 @@ class Worker:
         pulse: Pulse | None = None,
         feed: Callable[[Workbench], Feed] = DueFeed,
     ) -> None:
+        check_can_send("a worker")
         self.meter = meter
         self.pulse = pulse or Pulse()
         self.settings = settings = settings or WorkerSettings()

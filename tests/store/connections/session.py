@@ -67,11 +67,15 @@ class Session(ABC):
 
     async def enqueue(self, name: str, *, key: str | None = None) -> Receipt:
         """Through the public door."""
+        keyed = None if key is None else self.token + key
+        return await self.through("enqueue", self.email(name), key=keyed)  # type: ignore[no-any-return]
+
+    async def through(self, verb: str, *arguments: Any, **named: Any) -> Any:
+        """What a verb of the outbox gives that is handed this connection."""
         kind = AsyncOutbox if recognise(self.connection).is_async else Outbox
         outbox = kind(self.database.url)
         try:
-            keyed = None if key is None else self.token + key
-            return await self.finish(lambda: outbox.enqueue(self.email(name), key=keyed, connection=self.connection))
+            return await self.finish(lambda: getattr(outbox, verb)(*arguments, connection=self.connection, **named))
         finally:
             await self.finish(outbox.close)
 

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from postroom.duration import parse_duration
 from postroom.errors import ConfigurationError
+from postroom.spelling import suggestion
 
 _PORTS = {"smtp": 25, "smtps": 465}
 _RATE = re.compile(r"[1-9]\d*/[smhd]", re.ASCII)
@@ -144,8 +145,8 @@ def _options(query: str) -> dict[str, Any]:
         elif name in _OPTIONS:
             values[name] = _OPTIONS[name](name, text)
         else:
-            known = ", ".join(sorted([*_OPTIONS, *_LIMITS]))
-            raise ConfigurationError(f"unknown SMTP option {name!r}; the options are {known}")
+            known = suggestion(name, sorted([*_OPTIONS, *_LIMITS]))
+            raise ConfigurationError(f"there is no SMTP option {name!r}; {known}")
     if limits:
         values["limits"] = Limits(**limits)
     return values

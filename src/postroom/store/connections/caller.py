@@ -37,12 +37,13 @@ class SyncCaller(Caller, Protocol):
     @property
     def is_async(self) -> Literal[False]: ...
 
-    def run(self, plan: Plan[T], dialect: Dialect) -> T:
+    def run(self, plan: Plan[T], dialect: Dialect, *, writes: bool = True) -> T:
         """Carry a plan out inside the caller's transaction.
 
         Afterwards everything the plan wrote stands or falls with that transaction. After a failure nothing of it is
         left, and on SQLite the transaction is as usable as before. A connection in autocommit has committed the whole
-        plan, or none of it.
+        plan, or none of it. A plan that only reads (`writes=False`) sees what that transaction has written, and leaves
+        no transaction open where there was none.
         """
 
 
@@ -52,7 +53,7 @@ class AsyncCaller(Caller, Protocol):
     @property
     def is_async(self) -> Literal[True]: ...
 
-    def run(self, plan: Plan[T], dialect: Dialect) -> Awaitable[T]:
+    def run(self, plan: Plan[T], dialect: Dialect, *, writes: bool = True) -> Awaitable[T]:
         """Carry a plan out inside the caller's transaction."""
 
 

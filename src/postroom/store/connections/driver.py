@@ -30,11 +30,12 @@ class SyncDriver(ABC):
     copies: bool = False
     style: ParameterStyle
 
-    def run(self, plan: Plan[T], dialect: Dialect) -> T:
+    def run(self, plan: Plan[T], dialect: Dialect, *, writes: bool = True) -> T:
         """As `SyncCaller.run` promises."""
         check_dialect(self, dialect)
         try:
             bracket = self.bracket()
+            bracket = bracket if writes else bracket.reading()
             with _AS_IT_IS if bracket.is_empty else self._held_together(bracket):
                 return drive(plan, lambda step: self._step(step, dialect))
         except Exception as error:
@@ -86,11 +87,12 @@ class AsyncDriver(ABC):
     copies: bool = False
     style: ParameterStyle
 
-    async def run(self, plan: Plan[T], dialect: Dialect) -> T:
+    async def run(self, plan: Plan[T], dialect: Dialect, *, writes: bool = True) -> T:
         """As `SyncCaller.run` promises."""
         check_dialect(self, dialect)
         try:
-            bracket = self.bracket()
+            bracket = await self.bracket()
+            bracket = bracket if writes else bracket.reading()
             async with _AS_IT_IS if bracket.is_empty else self._held_together(bracket):
                 return await adrive(plan, lambda step: self._step(step, dialect))
         except Exception as error:
@@ -122,7 +124,7 @@ class AsyncDriver(ABC):
             raise
 
     @abstractmethod
-    def bracket(self) -> Bracket:
+    async def bracket(self) -> Bracket:
         """What holds a plan together, as the connection stands now."""
 
     @abstractmethod

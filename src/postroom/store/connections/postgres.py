@@ -66,7 +66,7 @@ class AsyncPsycopgCaller(AsyncDriver):
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
-    def bracket(self) -> Bracket:
+    async def bracket(self) -> Bracket:
         return psycopg_bracket(self._connection)
 
     async def execute(self, sql: str, parameters: Any = None) -> Rows:
@@ -94,7 +94,7 @@ class AsyncpgCaller(AsyncDriver):
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
-    def bracket(self) -> Bracket:
+    async def bracket(self) -> Bracket:
         return asyncpg_bracket(self._connection)
 
     async def execute(self, sql: str, parameters: Any = None) -> Rows:

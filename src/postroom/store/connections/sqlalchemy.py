@@ -13,7 +13,13 @@ from typing import Any, Literal, TypeVar
 
 from postroom.errors import UnknownConnection
 from postroom.store.connections.driver import SyncDriver
-from postroom.store.connections.transaction import Bracket, asyncpg_bracket, psycopg_bracket, sqlite_bracket
+from postroom.store.connections.transaction import (
+    Bracket,
+    aiosqlite_bracket,
+    asyncpg_bracket,
+    psycopg_bracket,
+    sqlite_bracket,
+)
 from postroom.store.dialect import Dialect
 from postroom.store.plan import Plan, Rows
 from postroom.store.queries import ParameterStyle
@@ -40,13 +46,17 @@ def _sqlite(pooled: Any) -> Bracket:
     return sqlite_bracket(pooled.driver_connection)
 
 
+def _aiosqlite(pooled: Any) -> Bracket:
+    return pooled.dbapi_connection.run_async(aiosqlite_bracket)  # type: ignore[no-any-return]
+
+
 def _psycopg(pooled: Any) -> Bracket:
     return psycopg_bracket(pooled.driver_connection)
 
 
 _DRIVERS = {
     "sqlite+pysqlite": _Underneath("sqlite", ParameterStyle.NAMED, _sqlite),
-    "sqlite+aiosqlite": _Underneath("sqlite", ParameterStyle.NAMED, _sqlite),
+    "sqlite+aiosqlite": _Underneath("sqlite", ParameterStyle.NAMED, _aiosqlite),
     "postgresql+psycopg": _Underneath("postgres", ParameterStyle.PYFORMAT, _psycopg),
     "postgresql+psycopg2": _Underneath("postgres", ParameterStyle.PYFORMAT, _psycopg),
     "postgresql+asyncpg": _Underneath("postgres", ParameterStyle.DOLLAR, _asyncpg_bracket),
@@ -92,8 +102,8 @@ class SqlalchemySessionCaller:
         self._session = session
         self.dialect_name = _underneath(session.get_bind().dialect).dialect_name
 
-    def run(self, plan: Plan[T], dialect: Dialect) -> T:
-        return SqlalchemyCaller(self._session.connection()).run(plan, dialect)
+    def run(self, plan: Plan[T], dialect: Dialect, *, writes: bool = True) -> T:
+        return SqlalchemyCaller(self._session.connection()).run(plan, dialect, writes=writes)
 
 
 class AsyncSqlalchemyCaller:
@@ -106,9 +116,9 @@ class AsyncSqlalchemyCaller:
         self._connection = connection
         self.dialect_name = _underneath(connection.dialect).dialect_name
 
-    def run(self, plan: Plan[T], dialect: Dialect) -> Awaitable[T]:
+    def run(self, plan: Plan[T], dialect: Dialect, *, writes: bool = True) -> Awaitable[T]:
         return self._connection.run_sync(  # type: ignore[no-any-return]
-            lambda connection: SqlalchemyCaller(connection).run(plan, dialect)
+            lambda connection: SqlalchemyCaller(connection).run(plan, dialect, writes=writes)
         )
 
 
@@ -122,5 +132,5 @@ class AsyncSqlalchemySessionCaller:
         self._session = session
         self.dialect_name = _underneath(session.get_bind().dialect).dialect_name
 
-    async def run(self, plan: Plan[T], dialect: Dialect) -> T:
-        return await AsyncSqlalchemyCaller(await self._session.connection()).run(plan, dialect)
+    async def run(self, plan: Plan[T], dialect: Dialect, *, writes: bool = True) -> T:
+        return await AsyncSqlalchemyCaller(await self._session.connection()).run(plan, dialect, writes=writes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from postroom.store.connections.driver import AsyncDriver, SyncDriver
-from postroom.store.connections.transaction import Bracket, sqlite_bracket
+from postroom.store.connections.transaction import Bracket, aiosqlite_bracket, sqlite_bracket
 from postroom.store.plan import Rows
 from postroom.store.queries import ParameterStyle
 
@@ -41,8 +41,8 @@ class AiosqliteCaller(AsyncDriver):
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
-    def bracket(self) -> Bracket:
-        return sqlite_bracket(self._connection)
+    async def bracket(self) -> Bracket:
+        return await aiosqlite_bracket(self._connection)
 
     async def execute(self, sql: str, parameters: Any = None) -> Rows:
         async with self._connection.cursor() as cursor:
@@ -52,5 +52,5 @@ class AiosqliteCaller(AsyncDriver):
 
 
 def as_text(rows: Any) -> Rows:
-    """Text as `str`, also where the caller's `text_factory` is `bytes`: an enqueue reads ids, keys and digests only."""
+    """Text as `str`, also where the caller's `text_factory` is `bytes`: what plans read here has no octets in it."""
     return [tuple(value.decode() if isinstance(value, bytes) else value for value in row) for row in rows]

@@ -11,10 +11,14 @@ the connection stands when it is handed to us; all of it is decided here, withou
 The savepoint makes a failure leave nothing behind and the caller's transaction usable. On SQLite a savepoint outside
 a transaction would be one, and its release would commit: hence the BEGIN that Python's module would have sent before
 an INSERT, but does not send before a SAVEPOINT.
+
+A plan that only reads leaves nothing open behind it: where no transaction is open on SQLite, it has one of its own, so
+that its answers are of one moment; where one is open, it needs nothing, and sees what that transaction has written.
 """
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
@@ -39,6 +43,10 @@ class Bracket:
     close: tuple[str, ...] = ()
     undo: tuple[str, ...] = ()
     """In place of `close` after a failure."""
+
+    def reading(self) -> Bracket:
+        """The statements around a plan that only reads."""
+        return _OWN if any(sql.startswith("BEGIN") for sql in self.open) else _NOTHING
 
     @property
     def is_empty(self) -> bool:
@@ -69,15 +77,21 @@ def bracket(dialect_name: str, standing: Standing, *, begin: str = "BEGIN") -> B
 
 
 def sqlite_bracket(connection: Any) -> Bracket:
-    """For a `sqlite3.Connection`, or an `aiosqlite.Connection` around one."""
-    # aiosqlite offers no `autocommit` of its own; taking it for absent would leave an email uncommitted for ever.
-    connection = getattr(connection, "_conn", connection)
+    """For a `sqlite3.Connection`, asked on the thread that made it: from Python 3.12 on it tells no other."""
     if connection.in_transaction:
         return bracket("sqlite", Standing.INSIDE)
     # Python 3.12's `autocommit=True` overrules `isolation_level`; with False, a transaction is always open.
     if connection.isolation_level is None or getattr(connection, "autocommit", None) is True:
         return bracket("sqlite", Standing.ALONE)
     return bracket("sqlite", Standing.BEGINS, begin=f"BEGIN {connection.isolation_level}".strip())
+
+
+def aiosqlite_bracket(connection: Any) -> Awaitable[Bracket]:
+    """For an `aiosqlite.Connection`, which has a thread to which it gives everything that is asked of it.
+
+    It offers no `autocommit` of its own; taking it for absent would leave an email uncommitted for ever.
+    """
+    return connection._execute(sqlite_bracket, connection._conn)  # type: ignore[no-any-return]
 
 
 def psycopg_bracket(connection: Any) -> Bracket:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakSet
 
 from postroom.fork import tell_after_fork
 from postroom.store.connections.postgres import gives_rows
@@ -28,6 +30,7 @@ class PostgresDatabase(Postgres):
         super().__init__(url, **settings)
         self._pool = self._new_pool()
         tell_after_fork(self)
+        _everyone.add(self)
 
     def run(self, plan: Plan[T], *, writes: bool = True, atomic: bool = True) -> T:
         """Carry a plan out in a transaction of its own; or, not `atomic`, each statement in its own."""
@@ -88,6 +91,11 @@ class PostgresDatabase(Postgres):
     def close(self) -> None:
         self._pool.close()
 
+    def rest(self) -> None:
+        """Give the connections back; whoever comes later has new ones."""
+        self._pool.close()
+        self._pool = self._new_pool()
+
     def forget_parent(self) -> None:
         """A pool of this process's own."""
         self._pool._closed = True  # or it would wait for its threads, which are the parent's, when Python ends
@@ -132,3 +140,16 @@ class PostgresDatabase(Postgres):
         for sql, values in self.dialect.speak(step, ParameterStyle.PYFORMAT):
             cursor.execute(sql, values, binary=step.binary)
         return cursor.fetchall() if gives_rows(cursor) else []
+
+
+_everyone: WeakSet[PostgresDatabase] = WeakSet()
+
+
+@atexit.register
+def _rest_before_the_end() -> None:
+    """Later, from Python 3.13 on, a pool that nobody has closed waits in vain for each of its threads.
+
+    Registered when this is imported, so that it runs after what an application has registered since.
+    """
+    for database in list(_everyone):
+        database.rest()

@@ -90,7 +90,7 @@ class AsyncSqliteConnection:
         """Run a statement of the caller's within this transaction; its rows."""
         return await self._thread.run(lambda: self._connection.fetch(sql, parameters))
 
-    async def run(self, plan: Plan[T], dialect: object = None) -> T:
+    async def run(self, plan: Plan[T], dialect: object = None, *, writes: bool = True) -> T:
         """Carry a plan out within this transaction: all of it, or, if it raises, none of it."""
         return await self._thread.run(lambda: self._run_whole(plan))
 

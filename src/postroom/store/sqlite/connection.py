@@ -192,4 +192,5 @@ def _copy(start: int, end: int) -> None:
 _MAP_FIXED = 0x10
 
 _fork = _Fork()
-os.register_at_fork(before=_fork.before, after_in_parent=_fork.in_parent, after_in_child=_fork.in_child)
+if hasattr(os, "register_at_fork"):  # nobody forks on Windows
+    os.register_at_fork(before=_fork.before, after_in_parent=_fork.in_parent, after_in_child=_fork.in_child)

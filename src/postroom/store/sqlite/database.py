@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from postroom.errors import ConfigurationError, PostroomError
 from postroom.fork import tell_after_fork
@@ -22,6 +22,7 @@ from postroom.store.plan import Copy, News, Plan, Rows, Step, ask, drive
 from postroom.store.queries import ParameterStyle
 from postroom.store.schema import SchemaCheck
 from postroom.store.sqlite.connection import Connection, connect
+from postroom.store.sqlite.rights import refused
 
 T = TypeVar("T")
 
@@ -104,7 +105,7 @@ class SqliteDatabase:
         try:
             self._begin(connection, writes=writes)
         except sqlite3.Error as error:
-            raise_plainly(error)
+            self._raise_plainly(error)
         try:
             yield
         except BaseException:
@@ -218,13 +219,18 @@ class SqliteDatabase:
                 connection.fetch(sql)
             return connection
         except sqlite3.Error as error:
-            raise_plainly(error)
+            self._raise_plainly(error)
+
+    def _raise_plainly(self, error: sqlite3.Error) -> NoReturn:
+        if (known := refused(self.path, error)) is not None:
+            raise known from error
+        raise_plainly(error)
 
     def _run(self, plan: Plan[T], execute: Callable[[Step], Rows]) -> T:
         try:
             return drive(plan, execute)
         except sqlite3.Error as error:
-            raise_plainly(error)
+            self._raise_plainly(error)
 
     def _execute(self, connection: Connection, step: Step) -> Rows:
         if isinstance(step, Copy):

@@ -12,7 +12,6 @@ they believe what its journal says, and nothing that it does not say.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import time
 from contextlib import suppress
@@ -22,6 +21,9 @@ from pathlib import Path
 from postroom.work.journal.place import lock_path
 from postroom.work.journal.record import VERSION
 from postroom.work.journal.rights import share
+
+with suppress(ImportError):  # nobody sends from Windows, see `postroom.posix`; but who enqueues there may import this
+    import fcntl
 
 _LONGEST = 4096
 

@@ -12,7 +12,7 @@
     AND (:since::timestamptz IS NULL OR e.created_at >= :since::timestamptz)
     AND (:until::timestamptz IS NULL OR e.created_at < :until::timestamptz)
     AND (:reply_code::int IS NULL OR e.reply_code = :reply_code::int)
-    AND (:subject::text IS NULL OR (NOT e.sensitive AND strpos(lower(c.subject), :subject::text) > 0))
+    AND (:subject::text IS NULL OR (NOT e.sensitive AND strpos(lower(c.subject), lower(:subject::text)) > 0))
     AND NOT EXISTS (
         SELECT
         FROM json_array_elements_text((:terms::text)::json) AS wanted (term)

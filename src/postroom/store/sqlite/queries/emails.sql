@@ -9,7 +9,7 @@
     AND (:since IS NULL OR e.created_at >= :since)
     AND (:until IS NULL OR e.created_at < :until)
     AND (:reply_code IS NULL OR e.reply_code = :reply_code)
-    AND (:subject IS NULL OR (NOT e.sensitive AND instr(lower(c.subject), :subject) > 0))
+    AND (:subject IS NULL OR (NOT e.sensitive AND instr(lower(c.subject), lower(:subject)) > 0))
     AND NOT EXISTS (
         SELECT 1
         FROM json_each(:terms) AS wanted

@@ -15,6 +15,8 @@ from typing import ParamSpec, TypeVar, cast
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 
+from postroom.fork import tell_after_fork
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -27,6 +29,11 @@ class Workshop:
     """For any number of event loops; its threads are started when first needed, and end with it."""
 
     def __init__(self) -> None:
+        self.forget_parent()
+        tell_after_fork(self)
+
+    def forget_parent(self) -> None:
+        """Begin anew: threads do not come along into a forked child."""
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="postroom-web")
         self._lock = Lock()
         self._waiting = 0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from datetime import timedelta
 
 from postroom import Attachment, DeadReason, Email, EmailId, RetryPolicy, Status
 from postroom.broker.message import encode
 from postroom.broker.topology import Broker
+from postroom.sealing import Keyring
 from postroom.store.dispatch import Named
 from postroom.vocabulary import Priority
 from postroom.work.breakers import pause, resume
@@ -65,6 +67,24 @@ async def test_a_sender_that_is_to_stop_when_nothing_is_left_waits_for_what_is_q
         await until(sender._feed.stopping.is_set)
 
     check(bureau, ids)
+
+
+async def test_a_sender_opens_what_is_sealed_and_no_message_carries_any_of_it(bureau: Bureau) -> None:
+    """One is sealed with a secret that the sender lacks: it dies, and the news of that does not tell what it said."""
+    ids = []
+    for secret in ("s" * 32, "lost " * 8):
+        bureau.outbox.rules = replace(bureau.outbox.rules, keyring=Keyring(secret))
+        email = Email(to="ada@example.org", subject="Code 493817", text="493817")
+        ids.append(bureau.outbox.enqueue(email, sensitive=True).id)
+    async with bureau.scheduling(), bureau.sending(keyring=Keyring("s" * 32)):
+        await until(lambda: bureau.statuses(ids) == {Status.SENT, Status.DEAD})
+        await eventually(lambda: bureau.hatch.depth(bureau.broker.dead), lambda depth: depth == 1)
+        obituary = await bureau.obituaries()
+
+    assert [message.data.count(b"493817") for message in bureau.server.messages] == [2]
+    assert [each["emailId"] for each in obituary] == [ids[1]]
+    assert "493817" not in json.dumps(obituary)
+    assert bureau.get(ids[0]).erased
 
 
 # ---------------------------------------------------------------- retries and deaths

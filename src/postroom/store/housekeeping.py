@@ -167,12 +167,12 @@ def read_archive(ids: Sequence[EmailId]) -> Plan[list[dict[str, Any]]]:
 def sweep(*, before: datetime, keys_before: datetime, changes_before: datetime, limit: int) -> Plan[int]:
     """Remove what nobody needs any more: what sensitive emails said that are over, attachments, events of emails long
     gone, keys and changes past their keep."""
-    erased = yield from sweep_erasable(limit=limit)
     unused = yield ask("unused_attachments", limit=limit)
     attachments = yield ask("sweep_attachments", digests=[digest for (digest,) in unused])
     events = yield ask("sweep_events", before=before, limit=limit)
     keys = yield ask("sweep_keys", before=keys_before, limit=limit)
     changes = yield ask("sweep_changes", before=changes_before, limit=limit)
+    erased = yield from sweep_erasable(limit=limit)
     return erased + len(attachments) + len(events) + len(keys) + len(changes)
 
 

@@ -106,14 +106,14 @@ def test_no_command_shows_a_piece_of_a_password_that_is_written_as_it_is(passwor
 def test_a_bug_of_ours_is_shown_without_passwords(tmp_path: Path) -> None:
     program = """
 import sys
-from postroom.cli import main
-from postroom.cli.app import app
+from postroom.cli import main, reading
+from postroom.cli.target import Target
 
-@app.command()
-def fall() -> None:
+def fall(target: Target) -> None:
     raise ValueError("postgresql://ada:hunter22/x@db/app")
 
-sys.argv = ["postroom", "fall"]
+reading.show = fall
+sys.argv = ["postroom", "show"]
 main()
 """
     ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -44,7 +44,10 @@ def test_a_corrected_replay_is_refused_with_the_way_out(postroom: CommandLine, o
     assert "neither its recipients nor what it says can be changed; replay it as it is" in corrected.err
     assert outbox.get(id).status is Status.PENDING
     entries = postroom("user", "audit", "--json").json["entries"]
-    assert [entry["what"] for entry in entries] == ["sensitive_replay", "sensitive_refused"]
+    assert [entry["what"] for entry in entries if entry["what"] != "replay"] == [
+        "sensitive_replay",
+        "sensitive_refused",
+    ]
 
 
 def test_a_corrected_replay_of_all_that_match_passes_over_it(postroom: CommandLine, outbox: Outbox) -> None:

@@ -109,7 +109,7 @@ class Taker:
         bench, way = self._bench, self._bench.ways.get(name)
         if way is None:
             bench.unknown(emails)
-        elif not way.gate.may_send():
+        elif not way.gate.may_send() or not bench.ours():
             await bench.holdings.give_back([email.claim for email in emails])
         else:
             granted = await self._granted(name, len(emails))

@@ -270,6 +270,9 @@ class Claimer:
         reach("claimed")
         self.claims += 1
         self._bench.holdings.add(emails, asked=asked)
+        if not self._bench.ours():
+            await self._bench.holdings.give_back([email.claim for email in emails])
+            return 0
         self._buffer.add(emails)
         if instead_of is not None:
             logger.warning("emails leave by the fallback", emails=len(emails), route=instead_of.route.name, by=here)

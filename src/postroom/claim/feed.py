@@ -76,6 +76,9 @@ class Workbench:
     meter: Meter
     unknown: Callable[[list[Claimed]], None]
     """Told of emails that were claimed for a route which is not served here."""
+    ours: Callable[[], bool] = lambda: True
+    """Whether the database is known to be ours since the last outage: asked again after a claim, for a connection that
+    was made anew on the way may be to another one."""
     deployment: Callable[[], str] = lambda: ""
     """The id of the one whose database this is; empty where nobody has said so."""
 

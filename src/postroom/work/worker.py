@@ -124,6 +124,7 @@ class Worker:
             wake_up=self._wake_up,
             meter=self.meter,
             unknown=lambda emails: engine.crew.run_errand(self._put_off(emails)),
+            ours=lambda: engine.ownership.confirmed,
             deployment=lambda: engine.ownership.stamp.id if engine.ownership.stamp else "",
         )
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from urllib.parse import urlsplit
 
@@ -65,6 +66,15 @@ class Desk:
 def desk(outbox: Outbox, *arguments: str) -> Iterator[Desk]:
     with served(outbox, *arguments) as (address, process):
         yield Desk(address, process)
+
+
+def answered_meanwhile(web: Desk, busy: Sequence[socket.socket]) -> int:
+    """How many others were served, one after the other, until each of these had its answer."""
+    served = 0
+    while len(select.select(busy, [], [], 0)[0]) < len(busy):
+        assert web.ask().startswith(b"HTTP/1.1 200")
+        served += 1
+    return served
 
 
 def head(method: str, path: str, *headers: str) -> bytes:

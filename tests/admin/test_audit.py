@@ -179,4 +179,4 @@ async def test_what_no_text_can_hold_is_looked_for_in_vain_and_kept_out(store_ur
         done = await browser.submit("/admin/email-queue/act", act="cancel", ids=id, reason="why\0not")
 
         assert (looked.status_code, done.status_code) == (200, 303)
-        assert "why\N{REPLACEMENT CHARACTER}not" in (await browser.get(PAGE)).text
+        assert "whynot" in (await browser.get(PAGE)).text

@@ -197,6 +197,7 @@ def test_message_id_and_date_are_those_of_the_letter() -> None:
 
 
 @given(moment=st.datetimes(min_value=datetime(1900, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001
+@example(moment=datetime(2515, 1, 1, 0, 0, 0, 999_999, tzinfo=UTC))
 def test_the_date_header_is_understood(moment: datetime) -> None:
     letter = Letter.compose(Email(to="ada@example.org"), id=ID, date=moment, default_sender=SENDER)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -87,16 +88,16 @@ def test_the_container_asks_for_its_health_where_its_command_answers() -> None:
     """Docker does not run here, so the two halves are compared, and the question itself is asked for real."""
     dockerfile = (DEPLOY / "Dockerfile").read_text("utf-8")
     services = yaml.safe_load((DEPLOY / "compose.yaml").read_text("utf-8"))["services"]
-    [question] = [line for line in dockerfile.splitlines() if "urlopen" in line]
-    program = question.split('"-c", "')[1].rsplit('"]', 1)[0]
+    [line] = [line for line in dockerfile.splitlines() if "urlopen" in line]
+    [*_, question] = json.loads(line.strip().removeprefix("CMD "))
+    [*_, of_web] = services["web"]["healthcheck"]["test"]
 
     for name in ("worker", "scheduler", "sender"):
-        port = services[name]["command"][services[name]["command"].index("--metrics-port") + 1]
-        assert f"POSTROOM_HEALTH=http://127.0.0.1:{port}/healthz" in dockerfile
-    assert services["web"]["environment"]["POSTROOM_HEALTH"] == "http://127.0.0.1:8090/healthz"
-    with port_of(Pulse()) as port, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("POSTROOM_HEALTH", f"http://127.0.0.1:{port}/healthz")
-        exec(program)
-        patch.setenv("POSTROOM_HEALTH", f"http://127.0.0.1:{port}/nowhere")
+        assert services[name]["command"][-2:] == ["--metrics-port", "9464"]
+        assert "healthcheck" not in services[name]
+    assert services["web"]["command"][-1] == "8090"
+    assert of_web == question.replace(":9464/", ":8090/")
+    with port_of(Pulse()) as port:
+        exec(question.replace(":9464/", f":{port}/"))
         with pytest.raises(HTTPError):
-            exec(program)
+            exec(question.replace(":9464/healthz", f":{port}/nowhere"))

@@ -11,7 +11,7 @@ from postroom import Email, Outbox, Status
 from postroom.accounts.audit import read_audit
 from postroom.accounts.telling import email_ids, in_one_line, particulars, sentence
 from postroom.accounts.values import AuditEntry
-from postroom.errors import EmailNotFound, InvalidEmail, NotApplicable
+from postroom.errors import EmailNotFound, InvalidEmail, NotApplicable, SensitiveEmail
 from postroom.operate import Actor, AsyncOperations, Search
 from postroom.operate.recording import LISTED
 from tests.store import journey
@@ -122,15 +122,21 @@ async def test_a_correction_is_told_with_what_was_and_what_is_and_not_what_the_e
     assert ("subject", "Helo → Hello") in list(particulars(line))
 
 
-async def test_of_a_sensitive_email_only_its_recipients_are_told(outbox: Outbox, operations: AsyncOperations) -> None:
+async def test_of_a_sensitive_email_it_is_told_that_nobody_may_correct_it_and_nothing_that_it_says(
+    outbox: Outbox, operations: AsyncOperations
+) -> None:
     id = dead(outbox, Email(to="wrong@example.org", subject="Code 111", text="Code 111"), sensitive=True)
-    await operations.act_on_one(
-        "replay", id, by="grace", corrections={"to": ["right@example.org"], "subject": "Code 222", "text": "Code 222"}
-    )
+    with pytest.raises(SensitiveEmail):
+        await operations.act_on_one(
+            "replay",
+            id,
+            by="grace",
+            corrections={"to": ["right@example.org"], "subject": "Code 222", "text": "Code 222"},
+        )
     [line] = lines(outbox)
 
-    assert line.detail["corrections"]["to"] == {"before": ["wrong@example.org"], "after": ["right@example.org"]}
-    assert line.detail["corrections"]["subject"] == line.detail["corrections"]["text"] == {}
+    assert (line.what, line.detail["id"]) == ("replay", id)
+    assert "it is sensitive" in line.detail["refused"]
     assert "Code" not in str(line)
 
 

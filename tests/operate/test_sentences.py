@@ -58,6 +58,7 @@ EMAIL = StoredEmail(
     last_queued_at=None,
     sent_at=None,
     finished_at=None,
+    erased_at=None,
 )
 
 

@@ -10,12 +10,13 @@ import re
 import unicodedata
 from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from math import floor
 from urllib.parse import quote
 
 from postroom.compose.address import Mailbox, quoted
+
+_EPOCH, _SECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(seconds=1)
 
 FOLD_AT = 78
 """Lines are folded before they grow longer than this, where they have a space."""
@@ -165,7 +166,7 @@ def fallback_name(filename: str) -> str:
 
 def date_value(moment: datetime) -> str:
     """RFC 5322's date and time, in UTC."""
-    return date_at(floor(moment.timestamp()))
+    return date_at((moment - _EPOCH) // _SECOND)  # exact: a float has no room for the microseconds of far centuries
 
 
 @lru_cache(maxsize=256)  # emails come in flocks

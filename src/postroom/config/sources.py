@@ -14,7 +14,7 @@ from postroom.vocabulary import DEFAULT_ROUTE
 
 PREFIX = "POSTROOM_"
 CONFIG_FILE = "postroom.toml"
-NOT_SETTINGS = ("config", "failpoint", "health")
+NOT_SETTINGS = ("config", "failpoint")
 """What else is read under the prefix."""
 
 

@@ -5,7 +5,7 @@ without its act. An act of many transactions has a line when it begins and one w
 where only the first is there, the act was cut short, and the histories of the emails tell how far it came. An act that
 was refused has a line that says so. Nothing rewrites a line.
 
-What an email says is not written down, only how long it was and is; of a sensitive one only its recipients.
+What an email says is not written down, only how long it was and is; of a sensitive one nothing.
 """
 
 from __future__ import annotations
@@ -116,13 +116,9 @@ def given_in_words(corrections: Mapping[str, Any] | None) -> dict[str, Any]:
 def correction_in_words(email: StoredEmail, corrections: Mapping[str, Any] | None) -> Plan[dict[str, Any]]:
     """What was, and what is to be, of each corrected field of one email."""
     given = {name: value for name, value in (corrections or {}).items() if value is not None}
-    if not given:
+    if not given or email.sensitive:  # a sensitive one is not corrected, by anybody
         return {}
-    if email.sensitive:
-        before: dict[str, Any] = {"to": [each.address for each in email.recipients]}
-        given = {name: value if name in ADDRESSES else None for name, value in given.items()}
-    else:
-        before = _fields(email, (yield from read_letter(email.id, email.version)))
+    before = _fields(email, (yield from read_letter(email.id, email.version)))
     return {
         "corrections": {
             name: {

@@ -30,6 +30,7 @@ from datetime import timedelta
 from pathlib import Path
 from postroom.store.contract import Claim
 from postroom.store.open import open_async_database
+from postroom.store.schema import migrations
 from postroom.work.journal import Journal, JournalFailed, last_words, read_memory
 from postroom.work.recovery import Recovery
 from postroom.cli.journal_checks import check_journals
@@ -37,6 +38,7 @@ from postroom.config import Settings
 
 folder = Path(sys.argv[1])
 database = open_async_database(f"sqlite:///{folder}/outbox.db")  # reads our own files; nothing is connected yet
+migrations("sqlite")  # so does whoever compares the schema with them
 settings = Settings(database="sqlite:///outbox.db", journal=folder / "journals")
 user, groups = int(sys.argv[2]), json.loads(sys.argv[3])
 os.setgroups(groups)

@@ -58,7 +58,7 @@ class Taker:
         try:
             whole = whole_up_to(bench.in_hand() + len(messages))
             plan = dispatch.claim_queued(messages, worker=bench.worker, lease=bench.lease, whole=whole)
-            emails = await bench.database.run(plan, atomic=False)
+            emails = await bench.database.run(bench.guard(plan), atomic=False)
         except StoreUnavailable:
             consumption.put_back(taken)
             raise
@@ -72,7 +72,7 @@ class Taker:
         bench, asked, named = self._bench, time.monotonic(), delivery.named
         try:
             plan = dispatch.own_queued(named, worker=bench.worker, lease=bench.lease)
-            claim = await bench.database.run(plan, atomic=False)
+            claim = await bench.database.run(bench.guard(plan), atomic=False)
             emails = await self._read(claim) if claim is not None else []
         except StoreUnavailable:
             consumption.put_back([delivery])  # what is owned and could not be read is due when its lease ends
@@ -109,7 +109,7 @@ class Taker:
         bench, way = self._bench, self._bench.ways.get(name)
         if way is None:
             bench.unknown(emails)
-        elif not way.gate.may_send() or not bench.ours():
+        elif not way.gate.may_send():
             await bench.holdings.give_back([email.claim for email in emails])
         else:
             granted = await self._granted(name, len(emails))

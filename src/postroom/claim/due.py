@@ -263,16 +263,13 @@ class Claimer:
             onto=None if instead_of is None else here,
             reason="" if instead_of is None else instead_of.gate.reason,
         )
-        emails = await self._database.run(plan, atomic=instead_of is not None)
+        emails = await self._database.run(self._bench.guard(plan), atomic=instead_of is not None)
         self._bench.meter.claimed(emails, time.monotonic() - asked)
         if not emails:
             return 0
         reach("claimed")
         self.claims += 1
         self._bench.holdings.add(emails, asked=asked)
-        if not self._bench.ours():
-            await self._bench.holdings.give_back([email.claim for email in emails])
-            return 0
         self._buffer.add(emails)
         if instead_of is not None:
             logger.warning("emails leave by the fallback", emails=len(emails), route=instead_of.route.name, by=here)

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from postroom.claim.buffer import Buffer
 from postroom.claim.clock import DatabaseClock
@@ -20,9 +20,23 @@ from postroom.claim.route import Route
 from postroom.claim.wakeup import WakeUp
 from postroom.store.contract import Claimed
 from postroom.store.open import AsyncDatabase
+from postroom.store.plan import Plan
+
+T = TypeVar("T")
 
 CALL_AGAIN = 1.0
 """Seconds until a task that was called off and has not ended is told again."""
+
+
+class Guard(Protocol):
+    """Carries a plan out, or raises in its place."""
+
+    def __call__(self, plan: Plan[T], /) -> Plan[T]: ...
+
+
+def unguarded(plan: Plan[T], /) -> Plan[T]:
+    """Nothing speaks against it."""
+    return plan
 
 
 class Gate(Protocol):
@@ -76,9 +90,8 @@ class Workbench:
     meter: Meter
     unknown: Callable[[list[Claimed]], None]
     """Told of emails that were claimed for a route which is not served here."""
-    ours: Callable[[], bool] = lambda: True
-    """Whether the database is known to be ours since the last outage: asked again after a claim, for a connection that
-    was made anew on the way may be to another one."""
+    guard: Guard = unguarded
+    """What every claim is put behind: whether this process may send from the database at all."""
     deployment: Callable[[], str] = lambda: ""
     """The id of the one whose database this is; empty where nobody has said so."""
 

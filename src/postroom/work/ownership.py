@@ -50,24 +50,29 @@ class Ownership:
 
     async def look(self) -> None:
         """Find out. Raises `StoreUnavailable` where the database is away."""
-        outages = self._outages
-        self._learn(await self._database.run(self._stamp(), writes=False, atomic=False), outages)
+        await self._database.run(self._look(), writes=False, atomic=False)
 
     def behind_a_look(self, plan: Plan[T]) -> Plan[T]:
-        """The plan as it is; or, where there is reason to look, behind a look in the same transaction, which raises
-        `WrongDeployment` in its place."""
-        return plan if self.confirmed else self._behind_a_look(plan)
+        """The plan as it is; or, where there is reason to look, behind a look over the same connection, which raises
+        `WrongDeployment` in its place.
 
-    def _behind_a_look(self, plan: Plan[T]) -> Plan[T]:
-        try:
-            outages = self._outages
-            self._learn((yield from self._stamp()), outages)
-            if self.refusal is not None:
-                raise self.refusal
-        except BaseException:
-            plan.close()
-            raise
+        Whether there is reason is asked when the plan begins: by then its connection is at hand, and if that had to be
+        made anew, it may be to another database.
+        """
+        if not self.confirmed:
+            try:
+                yield from self._look()
+                if self.refusal is not None:
+                    raise self.refusal
+            except BaseException:
+                plan.close()
+                raise
         return (yield from plan)
+
+    def _look(self) -> Plan[None]:
+        """What is seen counts from when this begins: an outage that was noticed on the way to a connection is over."""
+        outages = self._outages
+        self._learn((yield from self._stamp()), outages)
 
     @staticmethod
     def _stamp() -> Plan[Stamp | None]:
@@ -94,7 +99,7 @@ class Ownership:
         """Whether it is, looked at anew if there is reason to."""
         if not self.confirmed:
             await self.look()
-        return self.confirmed
+        return self.refusal is None
 
     async def insist(self, service: Stoppable) -> None:
         """Wait until the database can be asked; `WrongDeployment` where it is not ours."""

@@ -114,7 +114,7 @@ class Worker:
             idle=lambda: self._swept and engine.idle,
             ready=lambda: (
                 engine.has_looked
-                and engine.ownership.confirmed
+                and engine.ownership.refusal is None
                 and not engine.records.journal_failed
                 and not self._recovery.behind
                 and engine.settler.backlog <= 2 * MOST_BUFFERED
@@ -124,7 +124,7 @@ class Worker:
             wake_up=self._wake_up,
             meter=self.meter,
             unknown=lambda emails: engine.crew.run_errand(self._put_off(emails)),
-            ours=lambda: engine.ownership.confirmed,
+            guard=engine.ownership.behind_a_look,
             deployment=lambda: engine.ownership.stamp.id if engine.ownership.stamp else "",
         )
 

@@ -130,6 +130,7 @@ def operate(outbox: Outbox, id: EmailId) -> None:
     outbox.replay(id, to=("Ada", "right@example.org"), cc=["grace@example.org"])
     outbox.cancel(id)
     outbox.dismiss(id)
+    outbox.reinstate(id, by="grace")
     assert_type(outbox.act("retry", Filter(status=Status.DEAD), limit=10), int)
     assert_type(outbox.prune(older_than="30d", archive="sent.jsonl").removed, int)
 

@@ -57,6 +57,8 @@ class Change(StrEnum):
     """Due again, by a person's wish: retried or replayed."""
     DISMISSED = "dismissed"
     """Deleted by a person."""
+    REINSTATED = "reinstated"
+    """Dismissed, and put back by a person: dead or in doubt again, as it was."""
     REROUTED = "rerouted"
     """It leaves by another route."""
     DEFERRED = "deferred"

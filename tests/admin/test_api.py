@@ -110,6 +110,32 @@ async def test_a_dead_email_is_retried_and_dismissed(operator: httpx.AsyncClient
     assert error_of(await operator.get(f"/api/admin/outbox/{dismissed}"))["code"] == "email_not_found"
 
 
+async def test_a_dismissal_is_listed_and_undone(operator: httpx.AsyncClient, outbox: Outbox) -> None:
+    id = bring_to(outbox, Status.DEAD)
+    await operator.delete(f"/api/admin/outbox/{id}")
+    [listed] = (await operator.get("/api/admin/dismissed")).json()["emails"]
+    back = await operator.post(f"/api/admin/outbox/{id}/reinstate", params={"reason": "a slip"})
+
+    assert (listed["id"], listed["status"], listed["undo"]) == (id, "dead", id)
+    assert listed["dismissedBy"].startswith("operator-")
+    assert (back.status_code, back.json()["status"]) == (200, "dead")
+    assert [entry["what"] for entry in back.json()["history"]] == ["failed", "dismissed", "reinstated"]
+    again = await operator.post(f"/api/admin/outbox/{id}/reinstate")
+    assert (again.status_code, error_of(again)["code"]) == (404, "email_not_found")
+
+
+async def test_a_dismissal_of_many_is_undone_by_what_it_answered(operator: httpx.AsyncClient, outbox: Outbox) -> None:
+    ids = [bring_to(outbox, Status.DEAD) for _ in range(3)]
+    undo = (await operator.post("/api/admin/outbox/dismiss", json={"ids": ids})).json()["undo"]
+    other = bring_to(outbox, Status.DEAD)
+    await operator.delete(f"/api/admin/outbox/{other}")
+    done = await operator.post(f"/api/admin/dismissed/{undo}/reinstate")
+
+    assert done.json() == {"done": 3}
+    assert (outbox.counts()["dead"], outbox.counts()["dismissed"]) == (3, 1)
+    assert (await operator.post(f"/api/admin/dismissed/{undo}/reinstate")).json() == {"done": 0}
+
+
 async def test_what_the_status_does_not_allow_is_a_conflict(operator: httpx.AsyncClient, outbox: Outbox) -> None:
     id = bring_to(outbox, Status.SENT)
 
@@ -141,8 +167,8 @@ async def test_many_are_acted_on_by_filter_after_a_dry_run(operator: httpx.Async
     counted = (await operator.post("/api/admin/outbox/retry", json={**chosen, "dryRun": True})).json()
     done = (await operator.post("/api/admin/outbox/retry", json=chosen)).json()
 
-    assert counted == {"matched": 3, "done": 0, "skipped": 0, "capped": False}
-    assert done == {"matched": 3, "done": 3, "skipped": 0, "capped": False}
+    assert counted == {"matched": 3, "done": 0, "skipped": 0, "capped": False, "undo": None}
+    assert done == {"matched": 3, "done": 3, "skipped": 0, "capped": False, "undo": None}
     assert outbox.counts()["pending"] == 3
 
 
@@ -281,6 +307,8 @@ async def test_a_viewer_looks_and_does_nothing(app: FastAPI, outbox: Outbox) -> 
             ("POST", f"/api/admin/outbox/{id}/retry"),
             ("DELETE", f"/api/admin/outbox/{id}"),
             ("POST", "/api/admin/outbox/dismiss"),
+            ("POST", f"/api/admin/outbox/{id}/reinstate"),
+            ("POST", f"/api/admin/dismissed/{id}/reinstate"),
             ("POST", "/api/emails"),
             ("POST", "/api/admin/transports/x/pause"),
         ):

@@ -1,4 +1,4 @@
-"""retry, dismiss, cancel and replay: by id and by filter."""
+"""retry, dismiss, reinstate, cancel and replay: by id and by filter."""
 
 from __future__ import annotations
 
@@ -92,7 +92,9 @@ def test_all_means_all_that_the_act_applies_to(postroom: CommandLine, outbox: Ou
 
     answer = postroom(act, "--all", "--yes", "--json")
 
-    assert answer.json == {"act": act, "dry_run": False, "applied": len(dead), "refused": []}
+    assert answer.json | {"undo": ""} == {
+        "act": act, "dry_run": False, "applied": len(dead), "refused": [], "undo": "",
+    }  # fmt: skip
     assert outbox.get(sent).status is Status.SENT
     assert outbox.get(waiting).history == ()
 
@@ -188,3 +190,38 @@ def test_a_correction_that_cannot_be_accepted_changes_nothing(postroom: CommandL
 
     assert answer.code == 2
     assert outbox.get(EmailId(id)).status is Status.DEAD
+
+
+def test_dismiss_tells_how_to_take_it_back(postroom: CommandLine, outbox: Outbox) -> None:
+    ids = [enqueue_dead(outbox) for _ in range(2)]
+
+    said = postroom("dismiss", "--status", "dead", "--yes").out
+    taken_back = postroom(*said.splitlines()[1].partition("postroom ")[2].split())
+
+    assert said.splitlines()[0] == "dismissed 2 emails"
+    assert (taken_back.code, taken_back.out) == (0, "reinstated 2 emails\n")
+    assert {outbox.get(id).status for id in ids} == {Status.DEAD}
+
+
+def test_what_was_dismissed_is_listed_and_reinstated_by_id(postroom: CommandLine, outbox: Outbox) -> None:
+    id, other = enqueue_dead(outbox), enqueue_dead(outbox)
+    outbox.dismiss(id, by="grace")
+
+    [listed] = postroom("reinstate", "--json").json["dismissed"]
+    assert (listed["id"], listed["status"], listed["dismissed_by"], listed["act"]) == (id, "dead", "grace", id)
+    assert id in postroom("reinstate").out
+    done = postroom("reinstate", id, other, "--by", "ada")
+
+    assert done.code == 1
+    assert done.out == "reinstated 1 email\n"
+    assert f"email {other} cannot be reinstated" in done.err
+    assert [entry.actor for entry in outbox.get(id).history[-2:]] == ["grace", "ada"]
+
+
+def test_nothing_to_reinstate_is_said(postroom: CommandLine, outbox: Outbox) -> None:
+    answer = postroom("reinstate")
+
+    assert (answer.code, answer.out) == (0, "")
+    assert "Nothing was dismissed" in answer.err
+    assert postroom("reinstate", "--act", MISSING).out == "reinstated 0 emails\n"
+    assert postroom("reinstate", MISSING, "--act", MISSING).code == 2

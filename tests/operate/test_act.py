@@ -223,3 +223,21 @@ async def test_who_may_not_see_every_workspace_does_not_stop_what_all_of_them_us
         await operations.resume_route("smtp.example.org:587", "grace", workspaces=frozenset({"ours"}))
 
     assert (await operations.dashboard()).routes[0].state is BreakerState.OK
+
+
+async def test_a_dismissal_is_taken_back_by_the_tie_of_its_act_within_what_one_may_see(
+    outbox: Outbox, operations: AsyncOperations
+) -> None:
+    ours = bring_to(outbox, Status.DEAD, workspace="ours")
+    theirs = bring_to(outbox, Status.DEAD, workspace="theirs")
+    alone = bring_to(outbox, Status.DEAD, workspace="ours")
+    result = await operations.act("dismiss", [ours, theirs], by="grace")
+    await operations.act_on_one("dismiss", alone, by="grace")
+    mine = frozenset({"ours"})
+
+    assert [each.email.id for each in await operations.dismissed(workspaces=mine)] == [alone, ours]
+    assert await operations.undo_dismissal(result.tie, by="ada", workspaces=mine) == 1
+    assert await operations.reinstate(alone, by="ada", workspaces=mine) == alone
+    with pytest.raises(EmailNotFound):
+        await operations.reinstate(theirs, by="ada", workspaces=mine)
+    assert (outbox.counts()["dead"], outbox.counts()["dismissed"]) == (2, 1)

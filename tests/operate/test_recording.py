@@ -85,6 +85,23 @@ async def test_many_emails_have_two_lines_with_the_filter_and_how_many(
     assert sentence(done) == "dismissed 3 emails"
 
 
+async def test_a_dismissal_that_is_taken_back_has_a_line_that_names_it(
+    outbox: Outbox, operations: AsyncOperations
+) -> None:
+    result = await operations.act("dismiss", [dead(outbox), dead(outbox)], by=GRACE)
+    alone = dead(outbox)
+    await operations.act_on_one("dismiss", alone, by=GRACE)
+    await operations.undo_dismissal(result.tie, by=GRACE)
+    await operations.reinstate(alone, by=GRACE, reason="a slip")
+    with pytest.raises(EmailNotFound):
+        await operations.reinstate(alone, by=GRACE)
+    *_, many, one, refused = lines(outbox)
+
+    assert (many.detail["act"], sentence(many)) == (result.tie, "reinstated 2 emails")
+    assert (one.detail["reason"], email_ids(one), sentence(one)) == ("a slip", [alone], "reinstated an email")
+    assert sentence(refused).startswith("wanted to reinstate, and was refused: no email")
+
+
 async def test_ids_are_named_up_to_a_number_and_what_was_left_is_counted(
     outbox: Outbox, operations: AsyncOperations
 ) -> None:

@@ -40,6 +40,8 @@ class Model:
     emails: dict[EmailId, Remembered] = field(default_factory=dict)
     keys: dict[tuple[str, str], EmailId] = field(default_factory=dict)
     gone: Counter[str] = field(default_factory=Counter)
+    dismissed: dict[EmailId, tuple[datetime, Remembered]] = field(default_factory=dict)
+    """What can be reinstated, and since when it is out of sight."""
     enqueued: int = 0
 
     def enqueue(self, order: Order, now: datetime) -> EmailId:
@@ -179,6 +181,7 @@ class Model:
     def act(self, act: str, id: EmailId, now: datetime, *, corrected: bool = False) -> None:
         email = self.emails[id]
         if act == "dismiss":
+            self.dismissed[id] = now, email
             return self._leave(email, "dismissed")
         email.token, email.leased_until = email.token + 1, None
         if act == "cancel":
@@ -187,6 +190,17 @@ class Model:
         email.status, email.attempts, email.due_at, email.finished_at = Status.PENDING, 0, now, None
         email.version += corrected
         return None
+
+    def reinstate(self, id: EmailId, since: datetime) -> bool:
+        """Whether it was dismissed since then, and so is back; what was in doubt is held."""
+        if id not in self.dismissed or self.dismissed[id][0] < since:
+            return False
+        _, email = self.dismissed.pop(id)
+        if email.status is Status.IN_DOUBT:
+            email.due_at = None
+        self.emails[id] = email
+        self.gone["dismissed"] -= 1
+        return True
 
     def prune(self, statuses: list[Status], before: datetime) -> int:
         old = [each for each in self.emails.values() if each.finished_at and each.finished_at < before]

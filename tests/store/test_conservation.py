@@ -23,7 +23,7 @@ from postroom import DeadReason, EmailId, Outbox, Status
 from postroom.compose import DEFAULT_LIMITS
 from postroom.errors import EmailNotFound, NotApplicable
 from postroom.outbox.submission import Submission
-from postroom.store import acts, claims, dispatch, housekeeping
+from postroom.store import acts, claims, dismissals, dispatch, housekeeping
 from postroom.store.contract import Claim, Claimed, Settlement
 from postroom.store.dispatch import Named
 from postroom.store.enqueue import enqueue, enqueue_each
@@ -37,6 +37,7 @@ T = TypeVar("T")
 OUTCOMES = [Status.SENT, Status.RETRYING, Status.DEAD, Status.IN_DOUBT, Status.PENDING]
 KEYS = st.one_of(st.none(), st.sampled_from(["first", "second", "third"]))
 ROUTES = st.sampled_from(["default", "backup"])
+UNDO = timedelta(minutes=30)
 TABLES = (
     *("emails", "contents", "terms", "keys", "events", "changes", "tallies"),
     *("attachment_uses", "attachments", "transports", "workers"),
@@ -204,6 +205,18 @@ class Histories(RuleBasedStateMachine):
     def act(self, id: EmailId, act: str) -> None:
         self.try_act(act, id, lambda: acts.ACTS[act]([id], actor="grace"))
 
+    @rule(id=ids)
+    def reinstate(self, id: EmailId) -> None:
+        def plan() -> Plan[Any]:
+            return dismissals.reinstate([id], undo=UNDO, actor="grace")
+
+        if self.model.reinstate(id, self.clock.now - UNDO):
+            self.on_both(plan)
+            return
+        for outbox in self.outboxes:
+            with pytest.raises(EmailNotFound):
+                outbox.database.run(plan())
+
     @rule(id=ids, corrected=st.booleans())
     def replay(self, id: EmailId, corrected: bool) -> None:
         corrections = {"to": "right@example.org"} if corrected else {}
@@ -225,7 +238,7 @@ class Histories(RuleBasedStateMachine):
         long_ago = self.clock.now - timedelta(days=90)
         self.on_both(
             lambda: housekeeping.sweep(
-                before=self.clock.now, keys_before=long_ago, changes_before=long_ago, limit=limit
+                before=self.clock.now, keys_before=long_ago, changes_before=long_ago, undo=UNDO, limit=limit
             )
         )
         self.on_both(housekeeping.compact)

@@ -11,6 +11,7 @@ from postroom import Attachment, EmailId, Filter, Outbox, Status
 from postroom.errors import EmailNotFound, InvalidEmail, NotApplicable
 from postroom.store import acts
 from postroom.store.acts import APPLIES_TO, carry_over, reopen
+from postroom.store.dismissals import sweep_dismissed
 from postroom.store.ids import new_id
 from tests.store.journey import Clock, bring_to, claim, dead, email, enqueue, in_doubt, release, sent, settle
 
@@ -259,7 +260,7 @@ def test_an_act_on_a_list_is_all_or_nothing(outbox: Outbox) -> None:
     assert outbox.get(waiting).status is Status.PENDING
 
 
-def test_a_dismissed_email_leaves_nothing_but_its_key_and_who_did_it(outbox: Outbox, clock: Clock) -> None:
+def test_a_dismissed_email_leaves_nothing_in_the_end_but_its_key_and_who_did_it(outbox: Outbox, clock: Clock) -> None:
     id = outbox.enqueue(email(tags=["t"], attachments=[Attachment("a", b"a")]), key="k", kind="k").id
     [claimed] = claim(outbox)
     settle(outbox, [dead(claimed)])
@@ -267,10 +268,12 @@ def test_a_dismissed_email_leaves_nothing_but_its_key_and_who_did_it(outbox: Out
     [claimed] = claim(outbox)
     settle(outbox, [dead(claimed)])
     outbox.dismiss(id, by="grace")
+    clock.advance(days=1, seconds=1)
+    outbox.database.run(sweep_dismissed(undo=timedelta(days=1)))
 
     tables = outbox.database.dialect.tables
     with outbox.transaction() as connection:
-        for name in ("emails", "contents", "terms", "attachment_uses"):
+        for name in ("emails", "dismissed", "contents", "terms", "attachment_uses"):
             assert connection.execute(f"SELECT * FROM {tables}{name}").fetchall() == []
         last = connection.execute(f"SELECT what, actor FROM {tables}events ORDER BY id DESC LIMIT 1").fetchone()
         assert tuple(last) == ("dismissed", "grace")

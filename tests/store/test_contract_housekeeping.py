@@ -12,10 +12,11 @@ import pytest
 
 from postroom import Attachment, Outbox, Status
 from postroom.errors import ConfigurationError
-from postroom.store.housekeeping import prune_batch, sweep
+from postroom.store.housekeeping import Keep, prune_batch, sweep
 from tests.store.journey import Clock, bring_to, claim, dead, email, enqueue, sent, settle
 
 LONG = {"days": 31}
+NOTHING_KEPT = Keep(emails=timedelta(0), keys=timedelta(0), undo=timedelta(0))
 
 
 def rows(outbox: Outbox, table: str) -> int:
@@ -139,7 +140,7 @@ def test_a_sweep_stops_at_its_limit(outbox: Outbox, clock: Clock) -> None:
     for number in range(5):
         outbox.enqueue(email(attachments=[Attachment("a", b"%d" % number)]))
     settle(outbox, [sent(each) for each in claim(outbox)], keep_sent=False)
-    swept = outbox.database.run(sweep(before=clock.now, keys_before=clock.now, changes_before=clock.now, limit=3))
+    swept = outbox.database.run(sweep(**NOTHING_KEPT.ends(clock.now), limit=3))
 
     assert (swept, rows(outbox, "attachments")) == (3, 2)
 

@@ -16,11 +16,12 @@ import pytest
 from postroom import Filter, Outbox, Status
 from postroom.compose import DEFAULT_LIMITS
 from postroom.outbox.submission import Submission
-from postroom.store import acts, claims, dispatch, housekeeping, overview, questions
+from postroom.store import acts, claims, dismissals, dispatch, housekeeping, overview, questions
 from postroom.store.changes import Cursor, newest_events, read_events
 from postroom.store.contents import read_content, read_letter
 from postroom.store.contract import Claim, Settlement
 from postroom.store.enqueue import enqueue
+from postroom.store.ids import FIRST
 from postroom.store.plan import Plan, ask
 from postroom.store.queries import ParameterStyle
 from postroom.store.recall import Accepted, recall
@@ -30,7 +31,11 @@ from tests.store.explaining import BIG_TABLE, explain_on_postgres, explain_on_sq
 from tests.store.full_house import House, analyse_postgres, analyse_sqlite, fill_postgres, fill_sqlite, move_in
 from tests.store.journey import LEASE, email, named
 
+# Filling the house takes ten seconds: one process does it, and all that is asked of it.
+pytestmark = pytest.mark.xdist_group("a full house")
+
 UNFINISHED = [status for status in Status if status not in (Status.SENT, Status.CANCELLED)]
+DAY = timedelta(days=1)
 LONG_AGO = datetime.now(UTC) - timedelta(days=30)
 
 
@@ -56,6 +61,17 @@ def _erasing(house: House) -> Plan[None]:
     yield ask("blank", contents=[{"email_id": id, "version": 1, "subject": "s", "envelope": "e"} for id in ids])
     yield ask("drop_uses", ids=ids)
     yield ask("unused_boxes", limit=500)
+
+
+def _undoing(house: House) -> Plan[None]:
+    """Dismissed, listed, reinstated, dismissed again and swept."""
+    ids = house.ids[Status.DEAD][:100]
+    yield from acts.dismiss(ids, actor="me", act="press")
+    yield from dismissals.dismissed(undo=DAY, limit=100, workspaces=["", "acme"])
+    yield ask("lock_dismissed_by", act="press", since=LONG_AGO, after=FIRST, limit=100)
+    yield from dismissals.reinstate(ids, undo=DAY, actor="me")
+    yield from acts.dismiss(ids, actor="me", act="press")
+    yield from dismissals.sweep_dismissed(undo=-DAY)
 
 
 def _accepted(house: House) -> list[Accepted]:
@@ -117,6 +133,7 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "recall and forget": lambda house: recall(_accepted(house), keep_sent=False),
     "retry": lambda house: acts.retry(house.ids[Status.DEAD], actor="me"),
     "dismiss": lambda house: acts.dismiss(house.ids[Status.DEAD], actor="me"),
+    "dismiss and take it back": _undoing,
     "cancel": lambda house: acts.cancel(house.ids[Status.PENDING], actor="me"),
     "cancel in a copy": lambda house: acts.cancel_abandoned(
         Status.PENDING, after=house.ids[Status.PENDING][3], limit=100, actor="me", adopted={}

@@ -9,14 +9,16 @@ import pytest
 from postroom import Status
 from postroom.config import load
 from postroom.errors import ConfigurationError
+from postroom.store.dismissals import dismissed
 from postroom.store.housekeeping import Keep
 from postroom.vocabulary import EmailId
 from postroom.work.pruner import BATCH, Pruning
 from postroom.work.thread import worker_settings
 from tests.work.office import Office, until
 
-AT_ONCE = Keep(emails=timedelta(0), keys=timedelta(days=90))
-A_DAY = Keep(emails=timedelta(days=1), keys=timedelta(days=90))
+DAY = timedelta(days=1)
+AT_ONCE = Keep(emails=timedelta(0), keys=90 * DAY, undo=DAY)
+A_DAY = Keep(emails=DAY, keys=90 * DAY, undo=DAY)
 
 
 async def sent_and_cancelled(office: Office, count: int) -> tuple[list[EmailId], EmailId]:
@@ -51,10 +53,30 @@ async def test_what_is_within_retention_stays_and_new_mail_leaves_meanwhile(offi
     assert office.outbox.counts()["pruned"] == 0
 
 
+async def test_a_worker_removes_what_was_dismissed_once_that_can_be_undone_no_more(office: Office) -> None:
+    """Whatever else it prunes or not."""
+    office.server.script(at="rcpt", reply="550 5.1.1 no such user")
+    ids = office.enqueue(2)
+    await office.work_until_idle()
+    for id in ids:
+        office.outbox.dismiss(id)
+    async with office.working(undo=timedelta(0)):
+        await until(lambda: not office.outbox.database.run(dismissed(undo=DAY, limit=10)))
+
+    assert office.outbox.counts()["dismissed"] == 2
+    assert office.outbox.conservation().holds
+
+
+def test_how_long_a_dismissal_can_be_undone_is_a_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert worker_settings(load()).undo == DAY
+    monkeypatch.setenv("POSTROOM_UNDO", "2h")
+    assert worker_settings(load()).undo == timedelta(hours=2)
+
+
 def test_workers_prune_sent_emails_once_somebody_has_said_for_how_long_they_are_kept() -> None:
     assert worker_settings(load()).pruning is None
     assert worker_settings(load(retention="7d")).pruning == Pruning(
-        statuses=(Status.SENT,), keep=Keep(emails=timedelta(days=7), keys=timedelta(days=90))
+        statuses=(Status.SENT,), keep=Keep(emails=7 * DAY, keys=90 * DAY, undo=DAY)
     )
 
 

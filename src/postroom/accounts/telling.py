@@ -35,6 +35,7 @@ _WORDS = {
 _DONE = {
     "retry": "retried",
     "dismiss": "dismissed",
+    "reinstate": "reinstated",
     "cancel": "cancelled",
     "replay": "replayed",
     "prune": "removed",

@@ -33,10 +33,12 @@ from postroom.admin.shapes import (
     AuditShape,
     BreakerShape,
     DashboardShape,
+    DismissedShape,
     ErrorShape,
     EventsShape,
     PageShape,
     ReceiptShape,
+    ReinstatedShape,
     WholeEmailShape,
 )
 from postroom.admin.visit import keeper
@@ -161,8 +163,30 @@ async def replay_email(
 
 @router.delete("/admin/outbox/{id:email_id}", tags=["outbox"], status_code=204, responses=_may_answer(404, 409))
 async def dismiss_email(operations: Service, person: Operator, by: Who, id: UUID, reason: Reason = "") -> None:
-    """Delete a dead email."""
+    """Delete a dead email; for a while, `reinstate` takes that back."""
     await operations.act_on_one("dismiss", str(id), by=by, reason=reason, workspaces=person.workspaces)
+
+
+@router.post("/admin/outbox/{id:email_id}/reinstate", tags=["outbox"], responses=_may_answer(404))
+async def reinstate_email(
+    operations: Service, person: Operator, by: Who, id: UUID, reason: Reason = ""
+) -> WholeEmailShape:
+    """Take a dismissal back: the email is as it was, dead or in doubt. 404 once the time for that is over."""
+    await operations.reinstate(str(id), by=by, reason=reason, workspaces=person.workspaces)
+    return await show_email(operations, person, id)
+
+
+@router.get("/admin/dismissed", tags=["outbox"])
+async def dismissed_emails(operations: Service, person: Viewer) -> DismissedShape:
+    """What was dismissed and can still be reinstated, the latest first."""
+    return DismissedShape.of(await operations.dismissed(workspaces=person.workspaces))
+
+
+@router.post("/admin/dismissed/{undo:email_id}/reinstate", tags=["bulk"])
+async def undo_dismissal(operations: Service, person: Operator, by: Who, undo: UUID) -> ReinstatedShape:
+    """Take back what one `dismiss` of many emails did: `undo` is what it answered."""
+    done = await operations.undo_dismissal(str(undo), by=by, workspaces=person.workspaces)
+    return ReinstatedShape(done=done)
 
 
 @router.post("/admin/outbox/retry", tags=["bulk"])
@@ -200,7 +224,7 @@ async def _act(
     result = await operations.act(
         act, those, by=by, reason=chosen.reason, dry_run=chosen.dry_run, workspaces=person.workspaces
     )
-    return ActResultShape.of(result)
+    return ActResultShape.of(result, undo=result.tie if act == "dismiss" and result.done else None)
 
 
 @router.post("/admin/transports/{name}/pause", tags=["transports"], responses=_may_answer(404))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -23,6 +24,7 @@ from postroom.operate.values import (
 )
 from postroom.store.changes import Events
 from postroom.store.contract import Receipt, StoredEmail
+from postroom.store.dismissals import Dismissed
 from postroom.store.records import event_record
 from postroom.vocabulary import Change, DeadReason, OnDoubt, Status
 from postroom.work.breaker import BreakerState
@@ -344,10 +346,49 @@ class ActResultShape(Shape):
     done: int
     skipped: int
     capped: bool
+    undo: str | None
+    """What takes it back, of a dismissal."""
 
     @classmethod
-    def of(cls, result: ActResult) -> ActResultShape:
-        return cls(matched=result.matched, done=result.done, skipped=result.skipped, capped=result.capped)
+    def of(cls, result: ActResult, *, undo: str | None = None) -> ActResultShape:
+        return cls(matched=result.matched, done=result.done, skipped=result.skipped, capped=result.capped, undo=undo)
+
+
+class DismissedEmailShape(EmailShape):
+    """An email that can still be reinstated."""
+
+    dismissed_at: datetime
+    dismissed_by: str | None
+    undo: str
+    """Shared by those that were dismissed by one press."""
+    until: datetime
+
+
+class DismissedShape(Shape):
+    """What was dismissed, the latest first."""
+
+    emails: list[DismissedEmailShape]
+
+    @classmethod
+    def of(cls, found: Sequence[Dismissed]) -> DismissedShape:
+        return cls(
+            emails=[
+                DismissedEmailShape(
+                    **_fields_of(each.email),
+                    dismissed_at=each.at,
+                    dismissed_by=each.by,
+                    undo=each.act,
+                    until=each.until,
+                )
+                for each in found
+            ]
+        )
+
+
+class ReinstatedShape(Shape):
+    """How many emails are back."""
+
+    done: int
 
 
 class ReceiptShape(Shape):

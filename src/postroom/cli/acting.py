@@ -17,7 +17,7 @@ def retry(target: Target, wanted: FilterOptions, options: ActOptions, ids: Ids =
 
 
 def dismiss(target: Target, wanted: FilterOptions, options: ActOptions, ids: Ids = None, json: Json = False) -> None:
-    """Delete dead or doubtful emails. Their keys stay taken."""
+    """Delete dead or doubtful emails. Their keys stay taken; `reinstate` undoes it for a while."""
     carry_out(target, _DISMISS, ids, wanted, options, json=json)
 
 

@@ -88,7 +88,8 @@ def _report(act: Act, result: ActResult, refused: Mapping[Any, Exception], *, dr
     applied = result.matched - result.skipped if dry_run else result.done
     if json:
         errors = [{"id": id, "error": str(error)} for id, error in refused.items()]
-        print_json({"act": act.name, "dry_run": dry_run, "applied": applied, "refused": errors})
+        undo = {"undo": result.tie} if act.name == "dismiss" and not dry_run else {}
+        print_json({"act": act.name, "dry_run": dry_run, "applied": applied, "refused": errors, **undo})
         return
     for error in refused.values():
         tell(str(error))
@@ -97,3 +98,5 @@ def _report(act: Act, result: ActResult, refused: Mapping[Any, Exception], *, dr
         standard_output().print(Text(f"would {act.name} {emails}; nothing was changed"))
     elif applied or not refused:
         standard_output().print(Text(f"{act.done} {emails}"))
+        if act.name == "dismiss" and applied:
+            standard_output().print(Text(f"to take it back: postroom reinstate --act {result.tie}"), soft_wrap=True)

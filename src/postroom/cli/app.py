@@ -43,7 +43,13 @@ COMMANDS: dict[str, Outline] = {
     "stats": Outline("reading.stats", "Count emails by status; tell how the ways out are."),
     "events": Outline("events.events", "Tell what happened to emails, oldest first, in order and without gaps."),
     "retry": Outline("acting.retry", "Start dead or doubtful emails over: due now, with all their attempts."),
-    "dismiss": Outline("acting.dismiss", "Delete dead or doubtful emails. Their keys stay taken."),
+    "dismiss": Outline(
+        "acting.dismiss", "Delete dead or doubtful emails. Their keys stay taken; `reinstate` undoes it for a while."
+    ),
+    "reinstate": Outline(
+        "reinstating.reinstate",
+        "Take a dismissal back for as long as the setting `undo` says. Without ids: list what can be reinstated.",
+    ),
     "cancel": Outline("acting.cancel", "Stop emails that have not left yet."),
     "replay": Outline(
         "replaying.replay",

@@ -127,6 +127,8 @@ class Settings(BaseSettings):
     prune: Annotated[tuple[Literal["sent", "cancelled", "dead"], ...], BeforeValidator(_pruned)] | None = None
     """What workers remove by themselves when its retention is over: `sent`, `cancelled`, `dead`, several with commas;
     `off` for nothing. If not given, `sent` where a retention is, and nothing where none is."""
+    undo: Duration = timedelta(days=1)
+    """How long a dismissal can be undone; until then a dismissed email stays in the database, out of sight."""
     journal: Path | None = None
     """The folder in which workers note what they are sending; a folder of its own for each outbox if not given."""
     key_retention: Duration = timedelta(days=90)

@@ -23,7 +23,7 @@ from postroom.errors import (
 )
 from postroom.operate.finding import Wanted, find, understand
 from postroom.operate.values import ActResult, FoundPage, Search, Workspaces
-from postroom.store.acts import ACTS, APPLIES_TO, replay
+from postroom.store.acts import ACTS, APPLIES_TO, dismiss, replay
 from postroom.store.overview import Placed, placed
 from postroom.store.plan import Course, Plan
 from postroom.store.sensitive import refusals_noted
@@ -59,14 +59,25 @@ class Act:
         return APPLIES_TO[self.name]
 
 
-def act_called(name: str, *, by: str | None, corrections: Mapping[str, Any] | None, limits: Limits, admin: bool) -> Act:
-    """`retry`, `dismiss`, `cancel`, or `replay` with what is to be corrected; sensitive emails only for an `admin`."""
+def act_called(
+    name: str,
+    *,
+    by: str | None,
+    corrections: Mapping[str, Any] | None,
+    limits: Limits,
+    admin: bool,
+    tie: str | None = None,
+) -> Act:
+    """`retry`, `dismiss`, `cancel`, or `replay` with what is to be corrected; sensitive emails only for an `admin`.
+
+    Emails that are dismissed under one `tie` can be put back together.
+    """
     if name == "replay":
         given = _checked(corrections or {})
         return Act(name=name, by=by, one=lambda id: replay(id, given, actor=by, limits=limits, admin=admin))
     if name not in ACTS or corrections:
         raise ConfigurationError(f"no act on emails is called {name!r}; they are {', '.join(APPLIES_TO)}")
-    plan = ACTS[name]
+    plan = partial(dismiss, act=tie) if name == "dismiss" else ACTS[name]
     return Act(name=name, by=by, one=lambda id: plan([id], actor=by), many=partial(plan, actor=by, strict=False))
 
 

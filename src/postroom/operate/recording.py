@@ -62,7 +62,7 @@ def line(by: By, what: str, **detail: Any) -> Plan[None]:
     yield from write_audit(who.name, what, address=who.address, **known)
 
 
-def refused_on_record(act: Course[T], by: By, what: str, **asked: Any) -> Course[T]:
+def refused_on_record(act: Course[T], by: By, what: str, /, **asked: Any) -> Course[T]:
     """An act that writes its own lines, each in the transaction it tells of; a refusal of it gets one, too."""
     try:
         result = yield from act

@@ -49,6 +49,7 @@ from postroom.operate.ways_out import Declared, declared_in, move_route, pause_r
 from postroom.outbox.submission import Submission
 from postroom.store.changes import BEGINNING, EVERYTHING, Cursor, Events, Wanted, newest_events, read_events
 from postroom.store.contract import Conservation, Receipt
+from postroom.store.dismissals import Dismissed, dismissed, reinstate, reinstate_act
 from postroom.store.enqueue import enqueue
 from postroom.store.plan import Course, Plan
 from postroom.store.questions import conservation, histories
@@ -146,17 +147,18 @@ class Verbs(Shell):
         run changes nothing and counts, and is no act. Sensitive emails are replayed for an `admin` only, as whoever is
         on the host is one.
         """
-        called = self._called(act, by, corrections, admin=admin)
+        tie = new_tie()
+        called = self._called(act, by, corrections, admin=admin, tie=tie)
         those = chosen if isinstance(chosen, Search) else [id for id in map(email_id, chosen) if id is not None]
         if dry_run:
             return (yield from act_on(called, those, dry_run=True, workspaces=workspaces, limit=limit))
-        tie = new_tie()
         if called.many is None:
             plain, told = called, corrections
             called = replace(plain, one=lambda id: self._one(plain, id, by, told, None, act=tie))
         asked = {**chosen_in_words(those), **given_in_words(corrections), "limit": limit, "reason": reason}
         doing = act_on(called, those, dry_run=False, workspaces=workspaces, limit=limit)
-        return (yield from act_on_record(doing, by, act, tie=tie, **asked))
+        result = yield from act_on_record(doing, by, act, tie=tie, **asked)
+        return replace(result, tie=tie)
 
     @does_in_steps
     def act_on_one(
@@ -178,8 +180,38 @@ class Verbs(Shell):
         doing = self._one(called, id, by, corrections, workspaces, reason=reason)
         return (yield from refused_on_record(alone(doing), by, act, id=id, reason=reason))
 
-    def _called(self, act: str, by: By, corrections: Mapping[str, Any] | None, *, admin: bool) -> Act:
-        return act_called(act, by=name_of(by), corrections=corrections, limits=self.rules.limits, admin=admin)
+    @asks
+    def dismissed(self, *, limit: int = 200, workspaces: Workspaces = None) -> Plan[tuple[Dismissed, ...]]:
+        """What was dismissed and can still be put back, the latest first."""
+        return dismissed(undo=self.settings.undo, limit=limit, workspaces=workspaces)
+
+    @does_in_steps
+    def reinstate(self, id: str, *, by: By, reason: str = "", workspaces: Workspaces = None) -> Course[EmailId]:
+        """Put a dismissed email back as it was; `EmailNotFound` where that cannot be done any more.
+
+        It is in the audit log, and so is a refusal.
+        """
+        doing = self._put_back(id, by, workspaces, reason=reason)
+        return (yield from refused_on_record(alone(doing), by, "reinstate", id=id, reason=reason))
+
+    def _put_back(self, id: str, by: By, workspaces: Workspaces, **detail: Any) -> Plan[EmailId]:
+        known = known_id(id)
+        yield from reinstate([known], undo=self.settings.undo, actor=name_of(by), workspaces=workspaces)
+        yield from line(by, "reinstate", id=known, **detail)
+        return known
+
+    @does_in_steps
+    def undo_dismissal(self, tie: str, *, by: By, workspaces: Workspaces = None) -> Course[int]:
+        """Put everything back that one press has dismissed; how many emails that were. It is in the audit log."""
+        doing = reinstate_act(tie, undo=self.settings.undo, actor=name_of(by), workspaces=workspaces)
+        done = yield from refused_on_record(doing, by, "reinstate", act=tie)
+        yield line(by, "reinstate", act=tie, done=done)
+        return done
+
+    def _called(
+        self, act: str, by: By, corrections: Mapping[str, Any] | None, *, admin: bool, tie: str | None = None
+    ) -> Act:
+        return act_called(act, by=name_of(by), corrections=corrections, limits=self.rules.limits, admin=admin, tie=tie)
 
     def _one(
         self,

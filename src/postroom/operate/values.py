@@ -358,3 +358,5 @@ class ActResult:
     """Why not, of each that was named and of each that was found and not done."""
     capped: bool = False
     """There are more than were counted (of a dry run only; an act does them all)."""
+    tie: str = ""
+    """What its lines in the audit log share, and by which a dismissal is taken back; of a dry run, nothing."""

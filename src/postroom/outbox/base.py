@@ -170,7 +170,7 @@ class OutboxBase:
     ) -> Course[Pruned]:
         age = self.settings.retention if older_than is None else parse_duration(older_than)
         return housekeeping.prune(
-            **Keep(emails=age, keys=self.settings.key_retention).ends(self._now()),
+            **Keep(emails=age, keys=self.settings.key_retention, undo=self.settings.undo).ends(self._now()),
             statuses=_prunable(statuses),
             batch=batch,
             archive=archive,

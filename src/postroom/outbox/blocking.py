@@ -29,6 +29,7 @@ from postroom.store.connections import recognise
 from postroom.store.contents import read_letter
 from postroom.store.contract import Conservation, Filter, Page, Receipt, StoredEmail
 from postroom.store.dialect import Clock
+from postroom.store.dismissals import reinstate
 from postroom.store.enqueue import enqueue, enqueue_each
 from postroom.store.housekeeping import Pruned
 from postroom.store.migrate import migrate
@@ -169,8 +170,15 @@ class Outbox(OutboxBase):
         self._follow(refusals_noted(acts.retry([EmailId(id)], actor=by), actor=by))
 
     def dismiss(self, id: str, *, by: str | None = None) -> None:
-        """Delete a dead email."""
+        """Delete a dead email. For a while, `reinstate` undoes it."""
         self._do(acts.dismiss([EmailId(id)], actor=by))
+
+    def reinstate(self, id: str, *, by: str | None = None) -> None:
+        """Put a dismissed email back as it was; `EmailNotFound` once the time for that (setting `undo`) is over.
+
+        One that was in doubt comes back held for a person.
+        """
+        self._do(reinstate([EmailId(id)], undo=self.settings.undo, actor=by))
 
     def cancel(self, id: str, *, by: str | None = None) -> None:
         """Never send an email that has not left yet."""

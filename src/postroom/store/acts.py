@@ -18,6 +18,7 @@ from postroom.compose import Frozen, Limits
 from postroom.errors import EmailNotFound, NotApplicable, UnreadableEmail
 from postroom.store.contents import read_letter
 from postroom.store.contract import Filter, Page
+from postroom.store.dismissals import set_aside
 from postroom.store.erasing import erase
 from postroom.store.fields import GIVEN_CONTENT, STATUSES, columns
 from postroom.store.housekeeping import left
@@ -105,8 +106,13 @@ def cancel_abandoned(
     return len(emails), emails[-1].id if len(emails) == limit else None
 
 
-def dismiss(ids: Sequence[EmailId], *, actor: str | None, strict: bool = True) -> Plan[list[EmailId]]:
-    """Delete emails that were given up. The key stays taken; who dismissed it stays on record for a while."""
+def dismiss(
+    ids: Sequence[EmailId], *, actor: str | None, strict: bool = True, act: str | None = None
+) -> Plan[list[EmailId]]:
+    """Delete emails that were given up. The key stays taken; who dismissed it stays on record for a while.
+
+    For a while, too, that can be undone: see `dismissals.py`. Not for sensitive ones: what they say is erased at once.
+    """
     emails = yield from _lock("dismiss", ids, strict=strict)
     if not emails:
         return []
@@ -114,7 +120,9 @@ def dismiss(ids: Sequence[EmailId], *, actor: str | None, strict: bool = True) -
     yield from _told(emails, Change.DISMISSED)
     if sensitive := _sensitive(emails):
         yield from erase(sensitive, anyway=True)
-    yield ask("forget", ids=[email.id for email in emails], events=False)
+        yield ask("forget", ids=sensitive, events=False)
+    if others := [email.id for email in emails if not email.sensitive]:
+        yield from set_aside(others, actor=actor, act=act)
     yield ask("tally", changes=left(Status.DEAD, len(emails), to="dismissed"))
     return [email.id for email in emails]
 

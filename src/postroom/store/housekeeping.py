@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypedDict
 
 from postroom.store.contents import digests_in, read_attachments
+from postroom.store.dismissals import sweep_dismissed
 from postroom.store.erasing import erase, sweep_erasable
 from postroom.store.ids import first_id_at
 from postroom.store.plan import Course, Plan, ask
@@ -35,6 +36,8 @@ class Ends(TypedDict):
     """Idempotency keys whose email is gone."""
     changes_before: datetime
     """Rows of the stream."""
+    undo: timedelta
+    """How long what was dismissed can be put back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +46,15 @@ class Keep:
 
     emails: timedelta
     keys: timedelta
+    undo: timedelta
+    """What was dismissed."""
 
     def ends(self, now: datetime) -> Ends:
         return Ends(
             before=now - self.emails,
             keys_before=now - self.keys,
             changes_before=now - max(self.emails, CHANGES_KEPT),
+            undo=self.undo,
         )
 
 
@@ -59,7 +65,8 @@ class Pruned:
     removed: int
     """Emails."""
     swept: int
-    """Attachments, keys, events, rows of the stream and contents of sensitive emails that nothing needed any more."""
+    """What nothing needed any more: emails that were dismissed, attachments, keys, events, rows of the stream and
+    contents of sensitive emails."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +83,7 @@ def prune(
     before: datetime,
     keys_before: datetime,
     changes_before: datetime,
+    undo: timedelta,
     statuses: Collection[Status],
     batch: int,
     archive: Archive | None,
@@ -87,7 +95,8 @@ def prune(
         removed += went
         progress(removed)
     swept = 0
-    while went := (yield sweep(before=before, keys_before=keys_before, changes_before=changes_before, limit=batch)):
+    ends = Ends(before=before, keys_before=keys_before, changes_before=changes_before, undo=undo)
+    while went := (yield sweep(**ends, limit=batch)):
         swept += went
     yield compact()
     return Pruned(removed=removed, swept=swept)
@@ -164,16 +173,19 @@ def read_archive(ids: Sequence[EmailId]) -> Plan[list[dict[str, Any]]]:
     return found
 
 
-def sweep(*, before: datetime, keys_before: datetime, changes_before: datetime, limit: int) -> Plan[int]:
-    """Remove what nobody needs any more: what sensitive emails said that are over, attachments, events of emails long
-    gone, keys and changes past their keep."""
+def sweep(
+    *, before: datetime, keys_before: datetime, changes_before: datetime, undo: timedelta, limit: int
+) -> Plan[int]:
+    """Remove what nobody needs any more: what sensitive emails said that are over, emails that were dismissed,
+    attachments, events of emails long gone, keys and changes past their keep."""
+    dismissed = yield from sweep_dismissed(undo=undo, limit=limit)
     unused = yield ask("unused_attachments", limit=limit)
     attachments = yield ask("sweep_attachments", digests=[digest for (digest,) in unused])
     events = yield ask("sweep_events", before=before, limit=limit)
     keys = yield ask("sweep_keys", before=keys_before, limit=limit)
     changes = yield ask("sweep_changes", before=changes_before, limit=limit)
     erased = yield from sweep_erasable(limit=limit)
-    return erased + len(attachments) + len(events) + len(keys) + len(changes)
+    return erased + dismissed + len(attachments) + len(events) + len(keys) + len(changes)
 
 
 def compact() -> Plan[None]:

@@ -49,6 +49,7 @@ def worker_settings(
         only_these=only_these,
         buffer=min(MOST_BUFFERED, settings.worker_batch_size or MOST_BUFFERED),
         poll=settings.worker_poll_interval or WorkerSettings().poll,
+        undo=settings.undo,
         pruning=_pruning(settings),
         journals=settings.journal or journal_folder(url, settings.tables),
         role=role,
@@ -58,7 +59,7 @@ def worker_settings(
 
 def _pruning(settings: Settings) -> Pruning | None:
     statuses = tuple(map(Status, settings.pruned()))
-    keep = Keep(emails=settings.retention, keys=settings.key_retention)
+    keep = Keep(emails=settings.retention, keys=settings.key_retention, undo=settings.undo)
     return Pruning(statuses=statuses, keep=keep) if statuses else None
 
 

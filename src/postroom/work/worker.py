@@ -24,6 +24,7 @@ from postroom.logs import logger
 from postroom.posix import check_can_send
 from postroom.store import heartbeats, housekeeping, overview
 from postroom.store.contract import Claimed
+from postroom.store.dismissals import sweep_dismissed
 from postroom.store.erasing import sweep_erasable
 from postroom.store.open import AsyncDatabase
 from postroom.work.engine import Engine, EngineSettings
@@ -51,6 +52,8 @@ class WorkerSettings(EngineSettings):
     """Told to serve some routes: what waits on others is no business of its own."""
     buffer: int = MOST_BUFFERED
     poll: timedelta = timedelta(seconds=LONGEST_REST)
+    undo: timedelta = timedelta(days=1)
+    """How long what was dismissed can be put back; then a worker removes it."""
     pruning: Pruning | None = None
     """What it removes by itself when its time is up; None: nothing."""
     role: str = "worker"
@@ -236,4 +239,5 @@ class Worker:
 
     async def _compact(self) -> None:
         await self._database.run(sweep_erasable())
+        await self._database.run(sweep_dismissed(undo=self.settings.undo))
         await self._database.run(housekeeping.compact())

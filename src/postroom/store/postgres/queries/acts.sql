@@ -78,7 +78,8 @@ FROM json_to_recordset((:events::text)::json) AS n (
     email_id uuid, what text, attempt integer, actor text, detail text
 );
 
--- Remove emails altogether. Their keys stay; so do the events of dismissed ones, until they are swept.
+-- Remove emails altogether, also those that were dismissed before. Their keys stay; so do the events of dismissed ones,
+-- until they are swept.
 -- name: forget
 WITH gone AS MATERIALIZED (
     SELECT json_array_elements_text((:ids::text)::json)::uuid AS id
@@ -101,6 +102,10 @@ gone_terms AS (
             SELECT e.id, 'route:' || e.route
             FROM postroom.emails e
             WHERE e.id = ANY (ARRAY (SELECT id FROM gone)) AND e.route <> 'default'
+            UNION
+            SELECT e.id, 'route:' || e.route
+            FROM postroom.dismissed e
+            WHERE e.id = ANY (ARRAY (SELECT id FROM gone)) AND e.route <> 'default'
         ) AS theirs
         CROSS JOIN LATERAL (
             SELECT t.ctid AS place
@@ -121,6 +126,10 @@ gone_uses AS (
 gone_events AS (
     DELETE FROM postroom.events
     WHERE :events::boolean AND email_id = ANY (ARRAY (SELECT id FROM gone))
+),
+gone_dismissed AS (
+    DELETE FROM postroom.dismissed
+    WHERE id = ANY (ARRAY (SELECT id FROM gone))
 )
 DELETE FROM postroom.emails
 WHERE id = ANY (ARRAY (SELECT id FROM gone))

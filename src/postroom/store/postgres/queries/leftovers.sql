@@ -27,6 +27,7 @@ WHERE (workspace, key) IN (
     FROM postroom.keys k
     WHERE k.created_at < :before::timestamptz
         AND NOT EXISTS (SELECT FROM postroom.emails e WHERE e.id = k.email_id)
+        AND NOT EXISTS (SELECT FROM postroom.dismissed d WHERE d.id = k.email_id)
     LIMIT :limit::bigint
 )
 RETURNING email_id::text;
@@ -39,6 +40,7 @@ WHERE id IN (
     FROM postroom.events v
     WHERE v.at < :before::timestamptz
         AND NOT EXISTS (SELECT FROM postroom.emails e WHERE e.id = v.email_id)
+        AND NOT EXISTS (SELECT FROM postroom.dismissed d WHERE d.id = v.email_id)
     ORDER BY v.id
     LIMIT :limit::bigint
 )

@@ -73,7 +73,8 @@ SELECT
     json_extract(value, '$.actor'), json_extract(value, '$.detail')
 FROM json_each(:events);
 
--- Remove emails altogether. Their keys stay; so do the events of dismissed ones, until they are swept.
+-- Remove emails altogether, also those that were dismissed before. Their keys stay; so do the events of dismissed ones,
+-- until they are swept.
 -- name: forget
 DELETE FROM postroom_terms
 WHERE (term, email_id) IN (
@@ -90,12 +91,20 @@ WHERE (term, email_id) IN (
     FROM json_each(:ids) AS gone
     CROSS JOIN postroom_emails e ON e.id = gone.value
 );
+DELETE FROM postroom_terms
+WHERE (term, email_id) IN (
+    SELECT 'route:' || e.route, e.id
+    FROM json_each(:ids) AS gone
+    CROSS JOIN postroom_dismissed e ON e.id = gone.value
+);
 DELETE FROM postroom_contents
 WHERE email_id IN (SELECT value FROM json_each(:ids));
 DELETE FROM postroom_attachment_uses
 WHERE email_id IN (SELECT value FROM json_each(:ids));
 DELETE FROM postroom_events
 WHERE :events AND email_id IN (SELECT value FROM json_each(:ids));
+DELETE FROM postroom_dismissed
+WHERE id IN (SELECT value FROM json_each(:ids));
 DELETE FROM postroom_emails
 WHERE id IN (SELECT value FROM json_each(:ids))
 RETURNING id;

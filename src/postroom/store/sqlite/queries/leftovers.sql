@@ -26,6 +26,7 @@ WHERE (workspace, key) IN (
     FROM postroom_keys k
     WHERE k.created_at < :before
         AND NOT EXISTS (SELECT 1 FROM postroom_emails e WHERE e.id = k.email_id)
+        AND NOT EXISTS (SELECT 1 FROM postroom_dismissed d WHERE d.id = k.email_id)
     LIMIT :limit
 )
 RETURNING email_id;
@@ -38,6 +39,7 @@ WHERE id IN (
     FROM postroom_events v
     WHERE v.at < :before
         AND NOT EXISTS (SELECT 1 FROM postroom_emails e WHERE e.id = v.email_id)
+        AND NOT EXISTS (SELECT 1 FROM postroom_dismissed d WHERE d.id = v.email_id)
     ORDER BY v.id
     LIMIT :limit
 )

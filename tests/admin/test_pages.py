@@ -113,12 +113,55 @@ async def test_retry_starts_an_email_over_and_tells_so(browser: AsyncClient, out
     assert stored.history[-1].actor == "developer"
 
 
-async def test_dismiss_deletes_a_dead_email(browser: AsyncClient, outbox: AsyncOutbox) -> None:
+async def test_dismiss_asks_then_deletes_a_dead_email(browser: AsyncClient, outbox: AsyncOutbox) -> None:
     """(A6)"""
-    id = await dead(outbox, letter())
-    await press(browser, QUEUE, f"{QUEUE}/{id}/dismiss")
+    id = await dead(outbox, letter(subject="Your table"))
+    asked = await press(browser, QUEUE, f"{QUEUE}/{id}/dismiss", next=QUEUE)
+    assert "Dismiss «Your table»?" in asked.text
+    assert "For 1 day that can be undone" in asked.text
+    assert (await outbox.get(id)).status == "dead"
+    done = await press(browser, QUEUE, f"{QUEUE}/act", act="dismiss", ids=[id], next=QUEUE, confirmed="1")
 
+    assert done.headers["location"].startswith(f"{QUEUE}?notice=dismiss&count=1&undo=")
     assert (await browser.get(f"{QUEUE}/{id}")).status_code == 404
+
+
+async def test_a_dismissal_is_undone_where_it_is_told(browser: AsyncClient, outbox: AsyncOutbox) -> None:
+    ids = [await dead(outbox, letter()) for _ in range(2)]
+    await press(browser, QUEUE, f"{QUEUE}/{await dead(outbox, letter())}/dismiss")
+    done = await press(browser, QUEUE, f"{QUEUE}/act", act="dismiss", ids=ids, next=QUEUE, confirmed="1")
+    told = (await browser.get(done.headers["location"])).text
+    [tie] = re.findall('name="undo" value="([^"]+)"', told)
+    undone = await press(browser, QUEUE, "/admin/dismissed/reinstate", undo=tie, next=QUEUE)
+
+    assert undone.headers["location"] == f"{QUEUE}?notice=reinstate&count=2"
+    assert [(await outbox.get(id)).status for id in ids] == ["dead", "dead"]
+    again = await press(browser, QUEUE, "/admin/dismissed/reinstate", undo=tie, next=QUEUE)
+    assert again.headers["location"] == f"{QUEUE}?notice=gone&count=1"
+
+
+async def test_what_was_dismissed_is_listed_and_reinstated_one_by_one(
+    browser: AsyncClient, outbox: AsyncOutbox
+) -> None:
+    id = await dead(outbox, letter(subject="Let go"))
+    await outbox.dismiss(id, by="grace")
+    page = (await browser.get("/admin/dismissed")).text
+    assert "Let go" in page
+    assert "by grace" in page
+    done = await press(browser, "/admin/dismissed", "/admin/dismissed/reinstate", id=id)
+
+    assert done.headers["location"] == "/admin/dismissed?notice=reinstate&count=1"
+    assert "Nothing to reinstate" in (await browser.get("/admin/dismissed")).text
+    assert [entry.actor for entry in (await outbox.get(id)).history[-2:]] == ["grace", "developer"]
+
+
+@pytest.mark.parametrize("undo", ["nonsense", "' OR 1=1", "0" * 36])
+async def test_what_undoes_nothing_says_so(browser: AsyncClient, outbox: AsyncOutbox, undo: str) -> None:
+    await outbox.dismiss(await dead(outbox, letter()))
+    answer = await press(browser, QUEUE, "/admin/dismissed/reinstate", undo=undo, next=QUEUE)
+
+    assert answer.headers["location"] == f"{QUEUE}?notice=gone&count=1"
+    assert "gone for good" in (await browser.get(answer.headers["location"])).text
 
 
 async def test_an_act_that_no_longer_applies_is_told_and_changes_nothing(
@@ -148,6 +191,18 @@ async def test_all_that_match_are_asked_about_first_with_their_number(
 
     assert done.headers["location"] == f"{QUEUE}?notice=retry&count=3"
     assert (await outbox.get(other)).status == "dead"
+
+
+@pytest.mark.parametrize("act", ["retry", "cancel"])
+async def test_whatever_is_about_several_emails_asks_first(browser: AsyncClient, outbox: AsyncOutbox, act: str) -> None:
+    ids = [await dead(outbox, letter()) if act == "retry" else (await outbox.enqueue(letter())).id for _ in range(2)]
+    asked = await press(browser, QUEUE, f"{QUEUE}/act", act=act, ids=ids, next=QUEUE)
+
+    assert f"{act.capitalize()} 2 emails?" in asked.text
+    before = {(await outbox.get(id)).status for id in ids}
+    assert before == {"dead" if act == "retry" else "pending"}
+    done = await press(browser, QUEUE, f"{QUEUE}/act", act=act, ids=ids, next=QUEUE, confirmed="1")
+    assert done.headers["location"] == f"{QUEUE}?notice={act}&count=2"
 
 
 async def test_several_are_not_deleted_at_one_press(browser: AsyncClient, outbox: AsyncOutbox) -> None:
@@ -372,7 +427,7 @@ async def test_a_viewer_sees_no_buttons_and_only_their_workspaces(outbox: AsyncO
     assert "Of the bakery" not in " ".join(pages)
     assert [answer.status_code for answer in refused] == [403, 403, 404]
     buttons = [label for page in pages for label in re.findall(r"<button[^>]*>([^<]*)</button>", page)]
-    assert set(buttons) == {"?", "Sign out", "Search", "Close"}
+    assert set(buttons) == {"?", "Sign out", "Search", "Close", "This page has news. Show"}
     assert (await outbox.get(ours)).status == "dead"
 
 

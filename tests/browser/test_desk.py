@@ -84,15 +84,39 @@ def test_a_dead_email_is_retried_with_one_press(house: House, page: Page) -> Non
     assert len(house.smtp.messages) == 1
 
 
-def test_a_dead_email_is_dismissed_with_one_press(house: House, page: Page) -> None:
+def test_a_dead_email_is_dismissed_after_a_question(house: House, page: Page) -> None:
     """(A6, A8)"""
     house.refuse("ada@example.org", "grace@example.org")
     page.goto(house.address(DEAD))
     page.get_by_role("button", name="Dismiss «For ada@example.org»").click()
+    expect(page.get_by_role("heading", name="Dismiss «For ada@example.org»?")).to_be_visible()
+    assert house.outbox.counts()["dead"] == 2
+    page.get_by_role("button", name="Dismiss", exact=True).click()
     expect(page.get_by_text("1 email dismissed.")).to_be_visible()
     expect(page.locator("tr[data-email]")).to_have_count(1)
 
     assert house.outbox.counts()["dismissed"] == 1
+
+
+def test_a_dismissal_is_undone_with_one_press_and_later_from_its_list(house: House, page: Page) -> None:
+    house.refuse("ada@example.org", "grace@example.org")
+    page.goto(house.address(DEAD))
+    page.get_by_label("Select all on this page").check()
+    page.locator("#dismiss-selected").click()
+    page.get_by_role("button", name="Dismiss 2 emails").click()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("2 emails reinstated.")).to_be_visible()
+    expect(page.locator("tr[data-email]")).to_have_count(2)
+    expect(page).to_have_url(house.address(DEAD))
+
+    [first, _] = house.outbox.list(status="dead").emails
+    house.outbox.dismiss(first.id, by="grace")
+    page.get_by_role("link", name="Dismissed").click()
+    expect(page.locator("#dismissed li")).to_contain_text("by grace")
+    page.get_by_role("button", name=f"Reinstate «{first.subject}»").click()
+    expect(page.get_by_text("1 email reinstated.")).to_be_visible()
+
+    assert house.outbox.counts() | {"dead": 2, "dismissed": 0} == house.outbox.counts()
 
 
 def test_many_are_selected_and_acted_on_at_once(house: House, page: Page) -> None:
@@ -102,7 +126,7 @@ def test_many_are_selected_and_acted_on_at_once(house: House, page: Page) -> Non
     page.get_by_label("Select all on this page").check()
     page.get_by_label(re.compile("Select «For mary")).uncheck()
     expect(page.locator("#selected")).to_have_text("2 selected")
-    page.locator(".bulk").get_by_role("button", name="Dismiss").click()
+    page.locator("#dismiss-selected").click()
     page.get_by_role("button", name="Dismiss 2 emails").click()
     expect(page.get_by_text("2 emails dismissed.")).to_be_visible()
 
@@ -114,6 +138,9 @@ def test_failures_of_one_cause_are_retried_together(house: House, page: Page) ->
     house.refuse("mary@example.org", reply="554 5.7.1 rejected as spam")
     page.goto(house.address("/admin"))
     page.get_by_role("button", name="Retry these 2").click()
+    expect(page.get_by_role("heading", name="Retry 2 emails?")).to_be_visible()
+    assert house.outbox.counts()["dead"] == 3
+    page.get_by_role("button", name="Retry 2 emails").click()
     expect(page.get_by_text("2 emails will be tried again now.")).to_be_visible()
 
     assert [email.subject for email in house.outbox.list(status="dead").emails] == ["For mary@example.org"]
@@ -208,6 +235,7 @@ def test_the_desk_can_be_worked_by_keyboard(house: House, page: Page) -> None:
     expect(page.get_by_role("link", name="For ada@example.org")).to_be_focused()
     press(page, "x")
     expect(page.locator("#selected")).to_have_text("1 selected")
+    press(page, "x")
     with page.expect_navigation():
         press(page, "r")
     expect(page.get_by_text("1 email will be tried again now.")).to_be_visible()
@@ -234,6 +262,7 @@ def test_everything_can_be_read_and_done_without_scripts(house: House, plain_pag
     page.get_by_label(re.compile("Select «For mary")).check()
     page.get_by_label(re.compile("Select «For joan")).check()
     page.locator(".bulk").get_by_role("button", name="Retry", exact=True).click()
+    page.get_by_role("button", name="Retry 2 emails").click()
     expect(page.get_by_text("2 emails will be tried again now.")).to_be_visible()
 
     page.get_by_role("link", name="For grace@example.org").click()
@@ -241,6 +270,13 @@ def test_everything_can_be_read_and_done_without_scripts(house: House, plain_pag
     page.get_by_role("link", name="Source").click()
     expect(page.locator("pre")).to_contain_text("Message-ID:")
     page.get_by_role("button", name="Dismiss").click()
+    page.get_by_role("button", name="Dismiss", exact=True).click()
+    expect(page.get_by_text("1 email dismissed.")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("1 email reinstated.")).to_be_visible()
+    page.goto(house.address(DEAD))
+    page.get_by_role("button", name="Dismiss «For grace@example.org»").click()
+    page.get_by_role("button", name="Dismiss", exact=True).click()
     expect(page.get_by_text("1 email dismissed.")).to_be_visible()
 
     assert {name: count for name, count in house.outbox.counts().items() if count} == {"pending": 3, "dismissed": 1}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 
 from postroom.accounts.factors import Factors
 from postroom.accounts.values import AuditPage
@@ -14,6 +15,7 @@ from postroom.admin.qr import Drawing
 from postroom.operate.broker import at_work
 from postroom.operate.values import Dashboard, EmailView, FoundPage
 from postroom.operate.wording import count_of
+from postroom.store.dismissals import Dismissed
 from postroom.vocabulary import Status
 
 
@@ -110,7 +112,7 @@ class ReplayPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmPage:
-    """Asked before many emails are acted upon at once."""
+    """Asked before an email is dismissed, and before several are acted upon at once."""
 
     act: str
     address: QueueAddress | None
@@ -120,6 +122,20 @@ class ConfirmPage:
     count: int
     capped: bool
     next: str
+    undo: timedelta
+    """How long a dismissal can be undone."""
+    subject: str = ""
+    """Of the one email, if it is one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DismissedPage:
+    """`/admin/dismissed`."""
+
+    emails: tuple[Dismissed, ...]
+    more: bool
+    """There are earlier ones."""
+    undo: timedelta
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

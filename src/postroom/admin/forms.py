@@ -23,7 +23,8 @@ from postroom.admin.workshop import workshop_of
 from postroom.compose import Letter
 from postroom.errors import EmailNotFound, InvalidEmail, NotApplicable
 from postroom.operate import RouteNotFound, RouteShared
-from postroom.operate.values import ActResult, EmailView, Search
+from postroom.operate.service import AsyncOperations
+from postroom.operate.values import EmailView, Search
 from postroom.store.sensitive import check_replay
 
 router = APIRouter(include_in_schema=False)
@@ -39,7 +40,10 @@ ALL = "-all"
 
 @router.post("/admin/email-queue/act")
 async def act(request: Request, person: Operator) -> Response:
-    """Act on the emails that were selected, or on all that a search finds; many are asked about first."""
+    """Act on the emails that were selected, or on all that a search finds.
+
+    Whatever is about more than one email asks first, with the number, and so does a dismissal.
+    """
     form = await request.form()
     name, on_all = _act_of(form)
     back = safe_next(request, _text(form, "next"))
@@ -48,14 +52,12 @@ async def act(request: Request, person: Operator) -> Response:
         return _go(with_notice(back, "nothing"))
     address = QueueAddress.read(form).but() if on_all else None
     chosen: Sequence[str] | Search = address.search(person.workspaces) if address else ids
-    if not form.get("confirmed") and (on_all or (name == "dismiss" and len(ids) > 1)):
-        counted = await operations_of(request).act(
-            name, chosen, by=person.name, dry_run=True, workspaces=person.workspaces
-        )
-        return _ask(request, person, name, address, ids, counted, back)
+    if not form.get("confirmed") and (on_all or len(ids) > 1 or name == "dismiss"):
+        return await _ask(request, person, name, address, ids, chosen, back)
     by, reason = actor_of(request, person), _reason(form)
     result = await operations_of(request).act(name, chosen, by=by, reason=reason, workspaces=person.workspaces)
-    return _go(with_notice(back, name, count=result.done, left=result.skipped))
+    undo = result.tie if name == "dismiss" else ""
+    return _go(with_notice(back, name, count=result.done, left=result.skipped, undo=undo))
 
 
 @router.get("/admin/email-queue/{id}/replay")
@@ -89,11 +91,13 @@ async def replay(request: Request, person: Operator, id: str) -> Response:
 
 @router.post("/admin/email-queue/{id}/{name}")
 async def act_on_one(request: Request, person: Operator, id: str, name: str) -> Response:
-    """Retry, dismiss or cancel one email."""
+    """Retry or cancel one email, or ask whether it is to be dismissed."""
     form = await request.form()
     back = safe_next(request, _text(form, "next") or _email_path(request, id))
     if name not in ACTS:
         raise HTTPException(404)
+    if name == "dismiss":
+        return await _ask(request, person, name, None, (id,), (id,), back)
     try:
         await operations_of(request).act_on_one(name, id, by=actor_of(request, person), workspaces=person.workspaces)
     except EmailNotFound:
@@ -124,15 +128,21 @@ async def transport(request: Request, person: Operator, name: str) -> Response:
     return _go(with_notice(home, name))
 
 
-def _ask(
+async def _ask(
     request: Request,
     person: Person,
     name: str,
     address: QueueAddress | None,
     ids: tuple[str, ...],
-    counted: ActResult,
+    chosen: Sequence[str] | Search,
     back: str,
 ) -> Response:
+    operations = operations_of(request)
+    counted = await operations.act(name, chosen, by=person.name, dry_run=True, workspaces=person.workspaces)
+    if not counted.matched and not address:
+        return _go(with_notice(back, "unknown" if len(ids) == 1 else "nothing"))
+    if ids and not counted.matched - counted.skipped:
+        return _go(with_notice(back, "changed"))
     page = ConfirmPage(
         act=name,
         address=address,
@@ -140,8 +150,15 @@ def _ask(
         count=counted.matched - counted.skipped,
         capped=counted.capped,
         next=back,
+        undo=operations.settings.undo,
+        subject=await _subject(operations, person, ids),
     )
     return render(request, "confirm.html", person=person, section="queue", page=page)
+
+
+async def _subject(operations: AsyncOperations, person: Person, ids: tuple[str, ...]) -> str:
+    """Of the one email that is asked about, so that nobody dismisses its neighbour."""
+    return (await operations.email(ids[0], workspaces=person.workspaces)).email.subject if len(ids) == 1 else ""
 
 
 async def _replay_page(

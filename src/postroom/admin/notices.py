@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -16,19 +17,24 @@ class Notice:
     text: str
     tone: str = "done"
     """`done` or `problem`."""
+    undo: str = ""
+    """What takes it back, where something does."""
 
 
 _WORDS: Mapping[str, Callable[[int], str]] = {
     "retry": lambda count: f"{count_of(count, 'email')} will be tried again now.",
     "dismiss": lambda count: f"{count_of(count, 'email')} dismissed.",
+    "reinstate": lambda count: f"{count_of(count, 'email')} reinstated.",
     "cancel": lambda count: f"{count_of(count, 'email')} cancelled.",
     "replay": lambda count: "The email is on its way again, with your corrections.",
     "pause": lambda count: "The route is paused. Its emails wait until somebody resumes it.",
     "resume": lambda count: "The route is resumed.",
     "authenticator_off": lambda count: "The authenticator is off. A code by email lets you in.",
 }
+_TIE = re.compile("[0-9a-f-]{36}")
 _PROBLEMS: Mapping[str, str] = {
     "nothing": "Nothing was selected, so nothing was done.",
+    "gone": "Nothing was reinstated: what was dismissed too long ago, or is sensitive, is gone for good.",
     "no_route": "No route has that name.",
     "unknown": "That email is not here: it was dismissed, pruned, or never committed.",
     "authenticator_there": "You have an authenticator already. Turn it off first, to add another one.",
@@ -38,10 +44,18 @@ _PROBLEMS: Mapping[str, str] = {
 }
 
 
-def with_notice(path: str, name: str, *, count: int = 1, left: int = 0) -> str:
+def with_notice(path: str, name: str, *, count: int = 1, left: int = 0, undo: str = "") -> str:
     """The address of a page that will tell it."""
-    numbers = {"count": count} | ({"left": left} if left else {})
-    return path + ("&" if "?" in path else "?") + urlencode({"notice": name} | numbers)
+    told: dict[str, int | str] = {"notice": name, "count": count}
+    told |= {"left": left} if left else {}
+    told |= {"undo": undo} if undo else {}
+    return path + ("&" if "?" in path else "?") + urlencode(told)
+
+
+def without_notice(path: str, given: Mapping[str, str]) -> str:
+    """The address of a page as it was before something was told on it."""
+    query = urlencode({name: value for name, value in given.items() if name not in ("notice", "count", "left", "undo")})
+    return f"{path}?{query}" if query else path
 
 
 def read_notice(given: Mapping[str, str]) -> Notice | None:
@@ -55,7 +69,8 @@ def read_notice(given: Mapping[str, str]) -> Notice | None:
     text = _WORDS[name](count)
     if left:
         text += f" {count_of(left, 'email')} left as before: their status does not allow it."
-    return Notice(text=text, tone="done" if count else "problem")
+    undo = given.get("undo", "") if name == "dismiss" and count else ""
+    return Notice(text=text, tone="done" if count else "problem", undo=undo if _TIE.fullmatch(undo) else "")
 
 
 def _number(text: str) -> int:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
 from postroom.accounts.values import Person, Role
-from postroom.admin import account, auditing, downloads, forms
+from postroom.admin import account, auditing, dismissals, downloads, forms
 from postroom.admin.addresses import QueueAddress
 from postroom.admin.charts import Chart, chart
 from postroom.admin.contents import ContentView, letter_view
@@ -131,5 +131,6 @@ def _shown(request: Request, letter: ContentView | None) -> str:
 
 router.include_router(account.router)
 router.include_router(auditing.router)
+router.include_router(dismissals.router)
 router.include_router(forms.router)
 router.include_router(downloads.router)

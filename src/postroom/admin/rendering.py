@@ -18,6 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from postroom.accounts.telling import email_ids, particulars, sentence
 from postroom.admin.conversations import conversation, reply_in_words
 from postroom.admin.economy import tag_of
+from postroom.admin.notices import without_notice
 from postroom.admin.visit import known_visit
 from postroom.admin.wording import (
     clock,
@@ -75,7 +76,7 @@ def render(
     """A whole page. `person` is who is signed in, or None before that; `csrf` goes into every form."""
     common: dict[str, Any] = {
         "root": request.scope.get("root_path", ""),
-        "path": request.url.path,
+        "this_page": without_notice(request.url.path, request.query_params),
         "now": datetime.now(UTC),
         "person": _visitor(request),
         "csrf": _csrf(request),

@@ -220,6 +220,29 @@ def test_a_library_prints_nothing_by_itself(migrated_sqlite_url: str, tmp_path: 
     assert application("", migrated_sqlite_url, tmp_path).stderr == ""
 
 
+@pytest.mark.parametrize("set_up", ["", "import logging; logging.basicConfig()"], ids=["nothing", "the plainest"])
+def test_with_the_database_away_its_driver_prints_as_little(set_up: str) -> None:
+    """psycopg's pool warns of every try, and Python prints warnings that nobody has said where to write."""
+    program = f"""
+{set_up}
+from postroom import Outbox
+from postroom.errors import StoreUnavailable
+from postroom.store.postgres import session
+
+session.PATIENCE = 1
+with Outbox("postgresql://nobody@127.0.0.1:9/none?connect_timeout=1") as outbox:
+    try:
+        outbox.counts()
+    except StoreUnavailable:
+        print("away")
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+
+    assert ended.stdout == "away\n"
+    assert ("error connecting in 'postroom'" in ended.stderr) == bool(set_up)
+    assert set_up or not ended.stderr
+
+
 def test_an_application_with_the_plainest_logging_sees_which_email_and_why(
     migrated_sqlite_url: str, tmp_path: Path
 ) -> None:

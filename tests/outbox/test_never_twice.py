@@ -170,8 +170,9 @@ def test_a_key_is_never_sent_without_its_row(migrated_postgres_url: str, server:
 
 @pytest.mark.parametrize("wishes", [{"key": "invoice-7"}, {"on_doubt": "hold"}])
 def test_with_the_database_away_what_needs_its_row_is_not_sent_and_the_caller_is_told(
-    server: ScriptedSmtp, journals: Path, wishes: dict[str, str]
+    server: ScriptedSmtp, journals: Path, monkeypatch: pytest.MonkeyPatch, wishes: dict[str, str]
 ) -> None:
+    monkeypatch.setattr("postroom.store.postgres.session.PATIENCE", 1)
     with Outbox("postgresql://nobody@127.0.0.1:9/none?connect_timeout=1", smtp=server.url) as outbox:
         outcome = outbox.send(LETTER, **wishes)
 

@@ -203,8 +203,10 @@ def test_without_a_way_out_the_email_waits_for_a_worker(make_outbox: MakeOutbox)
 
 
 def test_with_the_database_away_a_healthy_server_still_gets_the_email(
-    tmp_path: Path, server: ScriptedSmtp, journals: Path
+    server: ScriptedSmtp, journals: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("postroom.store.postgres.session.PATIENCE", 1)
+    monkeypatch.setenv("POSTROOM_INLINE_LIMIT", "2s")
     with Outbox("postgresql://nobody@127.0.0.1:9/none?connect_timeout=1", smtp=server.url) as outbox:
         sending = outbox.send(LETTER)
 

@@ -7,6 +7,7 @@ with a pool of its own, and an event loop with one of its own.
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from typing import Any
 from weakref import WeakSet
@@ -19,6 +20,12 @@ from postroom.store.listening import Listener
 from postroom.store.plan import Copy
 from postroom.store.postgres.idle import has_news
 from postroom.store.schema import SchemaCheck
+
+PATIENCE = 5
+"""Seconds that somebody waits for a connection at most."""
+
+POOL = "postroom"
+"""What our pools are called in what psycopg logs of them."""
 
 UTC = "SET timezone TO 'UTC'"
 """Poolers remember the time zone of each of their clients."""
@@ -64,12 +71,12 @@ class Postgres:
             "min_size": 0,
             "max_size": self._connections,
             "open": False,
-            "timeout": 5,
+            "timeout": PATIENCE,
             # Given up soon, because each further try of the pool's own comes later than the one before: whoever asks
             # next has it tried at once.
             "reconnect_timeout": 2,
             "kwargs": {"autocommit": True, **self.session},
-            "name": "postroom",
+            "name": POOL,
             "configure": self._configure,
         }
 
@@ -119,4 +126,11 @@ def _import_psycopg() -> tuple[Any, Any]:
         raise ConfigurationError(
             "PostgreSQL needs psycopg: install it with `pip install 'postroom[postgres]'`"
         ) from error
+    logging.getLogger("psycopg.pool").addFilter(_is_heard)
     return psycopg, psycopg_pool
+
+
+def _is_heard(record: logging.LogRecord) -> bool:
+    """What the pool says of our connections goes where the application has set logging up to go. Where it has not,
+    Python would print it: a library does not."""
+    return f"'{POOL}'" not in record.getMessage() or logging.getLogger(record.name).hasHandlers()

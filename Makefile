@@ -9,7 +9,8 @@ ifeq ($(ENVIRONMENT),)
 $(error no environment can be made)
 endif
 VENV := $(ENVIRONMENT)/bin
-PYTEST_WORKERS ?= 2
+# One more than the two cores it is planned for: many tests wait for something.
+PYTEST_WORKERS ?= 3
 export PYTHON ENVIRONMENT
 ARGS ?=
 
@@ -21,6 +22,7 @@ help: ## list these commands
 demo: $(ENVIRONMENT)/installed ## everything in one process on SQLite: outage and recovery, admin app, dev inbox
 	$(VENV)/postroom demo
 
+test: export TMPDIR := $(shell scripts/set-up scratch)
 test: $(ENVIRONMENT)/installed-dev ## run all tests, on SQLite, a private PostgreSQL and RabbitMQ (ARGS="-k lease" for some)
 	scripts/set-up postgres
 	scripts/set-up pgbouncer
@@ -28,7 +30,7 @@ test: $(ENVIRONMENT)/installed-dev ## run all tests, on SQLite, a private Postgr
 	scripts/set-up chromium
 	$(VENV)/python -m tests.servers.postgres --run -- \
 		$(VENV)/python -m tests.servers.rabbitmq --run -- \
-		$(VENV)/python -m pytest -n $(PYTEST_WORKERS) $(ARGS)
+		$(VENV)/python -m pytest -n $(PYTEST_WORKERS) --dist loadgroup $(ARGS)
 
 pythons: ## run what differs between versions of Python on every other one that is found here (ARGS="3.13" for some)
 	scripts/test-pythons $(ARGS)

@@ -10,19 +10,22 @@ import pytest_asyncio
 from postroom import AsyncOutbox
 from postroom.accounts.accounts import add_person
 from postroom.accounts.door import DoorKeeper
-from postroom.accounts.passwords import hash_password
 from postroom.accounts.values import Person, Role
 from tests.accounts.doorstep import PASSWORD, Doorstep
+from tests.accounts.quick import in_earnest, quick_hasher, quick_passwords
 from tests.store.conftest import clock, migrated_postgres_url, migrated_sqlite_url, migrated_template, store_url
 from tests.store.journey import Clock
 
-__all__ = ["clock", "migrated_postgres_url", "migrated_sqlite_url", "migrated_template", "store_url"]
+__all__ = [
+    "clock", "in_earnest", "migrated_postgres_url", "migrated_sqlite_url", "migrated_template", "quick_passwords",
+    "store_url",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="session")
 def hashed() -> str:
-    """Ada's password as it is kept; made once, for making it takes time on purpose."""
-    return hash_password(PASSWORD)
+    """Ada's password as it is kept."""
+    return quick_hasher().hash(PASSWORD)
 
 
 @pytest_asyncio.fixture

@@ -163,8 +163,12 @@ def test_a_password_that_is_easily_guessed_is_refused(password: str) -> None:
         passwords.check_new(password)
 
 
-def test_a_password_is_kept_as_argon2id_and_told_from_others(hashed: str) -> None:
-    assert hashed.startswith("$argon2id$")
+@pytest.mark.usefixtures("in_earnest")
+def test_a_password_is_kept_as_argon2id_and_told_from_others() -> None:
+    hashed = passwords.hash_password("correct horse battery staple")
+
+    assert hashed.startswith("$argon2id$v=19$m=65536,t=3,p=4$")
+    assert passwords.nobodys().startswith("$argon2id$v=19$m=65536,t=3,p=4$")
     assert passwords.is_right(hashed, "correct horse battery staple")
     assert not passwords.is_right(hashed, "correct horse battery stable")
     assert not passwords.is_right(None, "correct horse battery staple")

@@ -118,6 +118,7 @@ async def test_a_wrong_password_and_an_unknown_name_cost_the_same_work(
             return finished.value
 
     await door.keeper.key()
+    passwords.nobodys()
     monkeypatch.setattr(passwords, "_hasher", Watched)
     monkeypatch.setattr(door.outbox.database, "run", watched)
     for name in ("ada@example.org", "nobody@example.org", "not even an address"):
@@ -127,7 +128,7 @@ async def test_a_wrong_password_and_an_unknown_name_cost_the_same_work(
 
     assert done[0] == done[1] == done[2]
     assert len(done[0]) > 5 * TRIES
-    assert done[0].count("$argon2id$v=19$m=65536,t=3,p=4") == TRIES
+    assert sum(each.startswith("$argon2id$") for each in done[0]) == TRIES
 
 
 async def test_a_code_works_once(door: Doorstep) -> None:

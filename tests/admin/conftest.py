@@ -7,6 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from postroom import Outbox
+from tests.accounts.quick import in_earnest, quick_passwords
+
+__all__ = ["in_earnest", "quick_passwords"]
 
 
 @pytest.fixture

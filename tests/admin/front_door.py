@@ -16,10 +16,10 @@ from postroom.accounts.accounts import add_person
 from postroom.accounts.audit import read_audit
 from postroom.accounts.chance import TOKEN_PREFIX, new_token
 from postroom.accounts.code_email import CODE_KIND
-from postroom.accounts.passwords import hash_password
 from postroom.accounts.tokens import add_token
 from postroom.accounts.values import Person, Role
 from postroom.admin.app import build
+from tests.accounts.quick import quick_hasher
 from tests.sealing.mailbox import letter_in_box
 from tests.store.journey import Clock
 
@@ -27,7 +27,7 @@ PASSWORD = "correct horse battery staple"
 PLAIN = "http://desk.example"
 SECURE = "https://desk.example"
 
-kept = cache(hash_password)
+kept = cache(quick_hasher().hash)
 
 
 class House:

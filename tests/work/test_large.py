@@ -57,7 +57,7 @@ LARGE = {
 def test_a_worker_stays_below_its_bound_however_large_the_emails(
     office: Office, drain: Drain, content: dict[str, Any]
 ) -> None:
-    large = enqueue(office, "large", 12, **content)
+    large = enqueue(office, "large", 6, **content)
     small = enqueue(office, "small", 200)
     worker = office.start_worker(options="connections=16", POSTROOM_SMTP=drain.url)
     wait_until(lambda: not office.unfinished(), patience=240)

@@ -200,7 +200,8 @@ def test_a_request_that_is_cut_off_by_a_timeout_leaves_its_email_to_a_worker(
     folder: Path, store_url: str, server: ScriptedSmtp, moment: At
 ) -> None:
     """gunicorn aborts the worker, which tries to end in order, and kills it a moment later."""
-    options = ["--workers", "1", "--timeout", "4", "--preload", "used:app"]
+    # The worker that takes its place may be told to stop before it listens to that: not waited for for long.
+    options = ["--workers", "1", "--timeout", "4", "--graceful-timeout", "4", "--preload", "used:app"]
     with gunicorn(folder, *options) as site, ThreadPoolExecutor(1) as pool:
         asked = stalled(site, server, moment, pool)
         assert_cut_off(asked)

@@ -17,14 +17,13 @@ from datetime import datetime, timedelta
 
 from postroom.errors import EmailNotFound
 from postroom.store.contract import StoredEmail, instant
-from postroom.store.fields import STATUSES
 from postroom.store.ids import FIRST
 from postroom.store.plan import Course, News, Plan, Rows, ask
 from postroom.store.questions import stored
-from postroom.vocabulary import Change, EmailId, Status
+from postroom.vocabulary import Change, EmailId
 
 SWEPT = 500
-"""Emails that one sweep removes at most."""
+"""Emails that are removed in one transaction."""
 BATCH = 500
 """Emails of one act that are put back in one transaction."""
 
@@ -46,7 +45,6 @@ class Dismissed:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Aside:
     id: EmailId
-    status: Status
     attempts: int
     workspace: str
 
@@ -135,10 +133,7 @@ def _event(email: _Aside, actor: str | None) -> dict[str, object]:
 
 
 def _visible(rows: Rows, workspaces: Collection[str] | None) -> list[_Aside]:
-    found = [
-        _Aside(id=EmailId(id), status=STATUSES[status], attempts=attempts, workspace=workspace)
-        for id, status, attempts, workspace in rows
-    ]
+    found = [_Aside(id=EmailId(id), attempts=attempts, workspace=workspace) for id, attempts, workspace in rows]
     return [email for email in found if workspaces is None or email.workspace in workspaces]
 
 

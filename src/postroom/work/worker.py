@@ -24,7 +24,7 @@ from postroom.logs import logger
 from postroom.posix import check_can_send
 from postroom.store import heartbeats, housekeeping, overview
 from postroom.store.contract import Claimed
-from postroom.store.dismissals import sweep_dismissed
+from postroom.store.dismissals import SWEPT, sweep_dismissed
 from postroom.store.erasing import sweep_erasable
 from postroom.store.open import AsyncDatabase
 from postroom.work.engine import Engine, EngineSettings
@@ -239,5 +239,6 @@ class Worker:
 
     async def _compact(self) -> None:
         await self._database.run(sweep_erasable())
-        await self._database.run(sweep_dismissed(undo=self.settings.undo))
+        while await self._database.run(sweep_dismissed(undo=self.settings.undo)) == SWEPT:
+            pass
         await self._database.run(housekeeping.compact())

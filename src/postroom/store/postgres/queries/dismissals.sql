@@ -24,7 +24,7 @@ LIMIT :limit::bigint;
 
 -- Lock those of these that were dismissed since then.
 -- name: lock_dismissed
-SELECT e.id::text, e.status, e.attempts, e.workspace
+SELECT e.id::text, e.attempts, e.workspace
 FROM postroom.dismissed e
 WHERE e.dismissed_at >= :since::timestamptz
     AND e.id = ANY (ARRAY (SELECT json_array_elements_text((:ids::text)::json)::uuid))
@@ -33,7 +33,7 @@ FOR UPDATE;
 
 -- The same for those of one act.
 -- name: lock_dismissed_by
-SELECT e.id::text, e.status, e.attempts, e.workspace
+SELECT e.id::text, e.attempts, e.workspace
 FROM postroom.dismissed e
 WHERE e.dismissed_at >= :since::timestamptz AND e.act = :act::text AND e.id > :after::uuid
 ORDER BY e.id

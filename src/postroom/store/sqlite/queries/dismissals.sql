@@ -22,14 +22,14 @@ LIMIT :limit;
 
 -- Which of these were dismissed since then; the writer's transaction is the lock.
 -- name: lock_dismissed
-SELECT e.id, e.status, e.attempts, e.workspace
+SELECT e.id, e.attempts, e.workspace
 FROM postroom_dismissed e
 WHERE e.dismissed_at >= :since AND e.id IN (SELECT value FROM json_each(:ids))
 ORDER BY e.id;
 
 -- The same for those of one act.
 -- name: lock_dismissed_by
-SELECT e.id, e.status, e.attempts, e.workspace
+SELECT e.id, e.attempts, e.workspace
 FROM postroom_dismissed e
 WHERE e.dismissed_at >= :since AND e.act = :act AND e.id > :after
 ORDER BY e.id

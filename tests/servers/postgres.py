@@ -20,6 +20,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -47,15 +48,25 @@ class PostgresServer:
     def database(self, *, template: str = "template1") -> Iterator[str]:
         """The URL of a fresh copy of `template`, dropped afterwards whoever is still connected to it."""
         name = f"postroom_test_{secrets.token_hex(6)}"
-        self._execute("CREATE DATABASE {} TEMPLATE {}", name, template)
+        self._execute(f"CREATE DATABASE {{}} TEMPLATE {{}}{self._strategy()}", name, template)
         try:
             yield self.url_of(name)
         finally:
             self._execute("DROP DATABASE {} WITH (FORCE)", name)
 
+    def _strategy(self) -> str:
+        """Copying files takes half as long as copying pages through the log, since there is a choice."""
+        return " STRATEGY file_copy" if _version(self.url) >= 15 else ""
+
     def _execute(self, statement: str, *names: str) -> None:
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
+
+
+@cache
+def _version(url: str) -> int:
+    with psycopg.connect(url) as connection:
+        return connection.info.server_version // 10_000
 
 
 @contextmanager

@@ -30,7 +30,9 @@ def pretend_python(path: Path, version: str) -> Path:
 
 def make(clone: Path, python: str = "") -> subprocess.CompletedProcess[str]:
     """What `make test` would do."""
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHON", "ENVIRONMENT")}
+    # What the make that runs this test was told is not for this one.
+    told = ("PYTHON", "ENVIRONMENT", "MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS", "MAKELEVEL")
+    environment = {name: value for name, value in os.environ.items() if name not in told}
     named = [f"PYTHON={python}"] if python else []
     return subprocess.run(
         ["make", "--dry-run", "--no-print-directory", "test", *named],

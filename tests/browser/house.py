@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import uvicorn
-from fastapi import FastAPI
 
 from postroom import AsyncOutbox, Email, Outbox
 from postroom.accounts.accounts import add_person
@@ -37,7 +36,7 @@ class House:
         self._open.enter_context(self.smtp)
         self.outbox = self._open.enter_context(Outbox(self.database, **self._settings()))
         self.outbox.migrate()
-        self.pages = self._open.enter_context(Pages(self._app))
+        self.pages = self._open.enter_context(Pages(self._outbox, dev=self._dev))
         return self
 
     def __exit__(self, *details: object) -> None:
@@ -85,15 +84,16 @@ class House:
     def _settings(self) -> dict[str, Any]:
         return {"smtp": self.smtp.url, "sender": "Hill House <desk@hillhouse.example>"}
 
-    def _app(self) -> FastAPI:
-        return build(AsyncOutbox(self.database, **self._settings()), dev=self._dev)
+    def _outbox(self) -> AsyncOutbox:
+        return AsyncOutbox(self.database, **self._settings())
 
 
 class Pages:
     """The admin app, served on a free port by a thread with an event loop of its own."""
 
-    def __init__(self, app: Callable[[], FastAPI]) -> None:
-        self._app = app
+    def __init__(self, outbox: Callable[[], AsyncOutbox], *, dev: bool) -> None:
+        self._outbox = outbox
+        self._dev = dev
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="pages", daemon=True)
         self._started = threading.Event()
 
@@ -107,9 +107,11 @@ class Pages:
         self._thread.join()
 
     async def _serve(self) -> None:
-        config = uvicorn.Config(self._app(), host="127.0.0.1", port=0, log_level="warning", lifespan="on")
-        self._server = _Announced(config, self._announce)
-        await self._server.serve()
+        async with self._outbox() as outbox:
+            app = build(outbox, dev=self._dev)
+            config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning", lifespan="on")
+            self._server = _Announced(config, self._announce)
+            await self._server.serve()
 
     def _announce(self) -> None:
         self.port: int = self._server.servers[0].sockets[0].getsockname()[1]

@@ -56,3 +56,15 @@ def test_the_mode_of_a_file_that_is_there_is_its_owners_choice(tmp_path: Path) -
         outbox.migrate()
 
         assert set(modes(tmp_path).values()) == {0o640}
+
+
+def test_a_connection_that_could_not_be_made_ready_is_closed(tmp_path: Path) -> None:
+    """Whoever keeps the error, with all its frames, keeps no file open by it; Python 3.13 complains of such ones."""
+    path = tmp_path / "outbox.db"
+    path.write_bytes(b"This is no database. " * 1_000)
+    with Outbox(f"sqlite:///{path}") as outbox, pytest.raises(sqlite3.DatabaseError) as kept:
+        outbox.counts()
+
+    open_files = {os.path.realpath(each) for each in Path("/proc/self/fd").iterdir()}
+    assert str(path) not in open_files
+    assert kept.value.__traceback__ is not None

@@ -209,17 +209,24 @@ class SqliteDatabase:
     def _connect(self) -> Connection:
         try:
             connection = connect(self.path, patience=self._patience)
-            self._get_through(connection, "PRAGMA journal_mode = WAL")
-            connection.fetch("PRAGMA synchronous = FULL")
-            connection.fetch("PRAGMA foreign_keys = ON")
-            connection.fetch("PRAGMA temp_store = MEMORY")
-            # SQLite lowers ASCII only; people search in every script.
-            connection.create_function("lower", 1, _lower, deterministic=True)
-            for sql, _ in self.dialect.speak(ask("prepare_connection"), ParameterStyle.NAMED):
-                connection.fetch(sql)
-            return connection
+            try:
+                self._prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
         except sqlite3.Error as error:
             self._raise_plainly(error)
+        return connection
+
+    def _prepare(self, connection: Connection) -> None:
+        self._get_through(connection, "PRAGMA journal_mode = WAL")
+        connection.fetch("PRAGMA synchronous = FULL")
+        connection.fetch("PRAGMA foreign_keys = ON")
+        connection.fetch("PRAGMA temp_store = MEMORY")
+        # SQLite lowers ASCII only; people search in every script.
+        connection.create_function("lower", 1, _lower, deterministic=True)
+        for sql, _ in self.dialect.speak(ask("prepare_connection"), ParameterStyle.NAMED):
+            connection.fetch(sql)
 
     def _raise_plainly(self, error: sqlite3.Error) -> NoReturn:
         if (known := refused(self.path, error)) is not None:

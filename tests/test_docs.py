@@ -156,7 +156,8 @@ def test_every_priority_and_policy_is_in_the_reference() -> None:
 
 def test_every_event_of_a_history_is_in_the_reference() -> None:
     """The events are named where they are written: by acts of people, by settlements, by take-overs, by statements."""
-    sources = [ROOT / "src/postroom" / name for name in ("store/acts.py", "work/parcel.py", "work/recovery.py")]
+    names = ("store/acts.py", "store/dismissals.py", "work/parcel.py", "work/recovery.py")
+    sources = [ROOT / "src/postroom" / name for name in names]
     written = re.compile(r'(?:what=|event=|_event\(email, |^        return )"(\w+)"|return "(\w+)" if', re.MULTILINE)
     events = {one or other for path in sources for one, other in written.findall(path.read_text("utf-8"))}
     for path in (ROOT / "src/postroom/store/sqlite/queries").glob("*.sql"):

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import timedelta
 from threading import Event
 from typing import Any
 
@@ -20,7 +21,7 @@ from postroom.errors import NotApplicable
 from postroom.outbox.submission import Submission
 from postroom.store import acts, claims, dispatch
 from postroom.store.enqueue import enqueue
-from postroom.store.housekeeping import prune_batch, sweep
+from postroom.store.housekeeping import Keep, prune_batch, sweep
 from postroom.store.plan import Plan, Statement, Step, drive
 from postroom.vocabulary import Priority
 from tests.store.journey import (
@@ -38,6 +39,8 @@ from tests.store.journey import (
     settle,
 )
 from tests.store.journey import enqueue as put
+
+NOTHING_KEPT = Keep(emails=timedelta(0), keys=timedelta(0), undo=timedelta(0))
 
 
 @contextmanager
@@ -183,9 +186,7 @@ def test_a_sweep_leaves_an_attachment_that_an_enqueue_holds(postgres_outbox: Out
     settle_one(postgres_outbox, logo)
     with postgres_outbox.transaction() as connection:
         postgres_outbox.enqueue(email(attachments=[logo]), connection=connection)
-        swept = postgres_outbox.database.run(
-            sweep(before=clock.now, keys_before=clock.now, changes_before=clock.now, limit=10)
-        )
+        swept = postgres_outbox.database.run(sweep(**NOTHING_KEPT.ends(clock.now), limit=10))
 
     assert swept == 0
     [claimed] = claim(postgres_outbox)
@@ -203,9 +204,7 @@ def test_an_enqueue_stores_again_what_a_sweep_takes_away_under_it(postgres_outbo
     settle_one(postgres_outbox, logo)
     thread = ThreadPoolExecutor(1)
     with postgres_outbox.transaction() as connection:
-        swept = postgres_outbox.database.run_on(
-            connection, sweep(before=clock.now, keys_before=clock.now, changes_before=clock.now, limit=10)
-        )
+        swept = postgres_outbox.database.run_on(connection, sweep(**NOTHING_KEPT.ends(clock.now), limit=10))
         entering = thread.submit(lambda: postgres_outbox.enqueue(email(attachments=[logo])))
         wait_until_somebody_waits(postgres_outbox)
 
@@ -224,17 +223,12 @@ def test_a_sweep_looks_again_once_it_has_the_lock(postgres_outbox: Outbox, clock
     entering = paused_after(enqueue([order]), "hold_attachments", reached, proceed)
     with elsewhere(lambda: postgres_outbox.database.run(entering)) as receipt:
         assert reached.wait(30)
-        swept = postgres_outbox.database.run(
-            sweep(before=clock.now, keys_before=clock.now, changes_before=clock.now, limit=10)
-        )
+        swept = postgres_outbox.database.run(sweep(**NOTHING_KEPT.ends(clock.now), limit=10))
         proceed.set()
         receipt.result(30)
 
     assert swept == 0
-    assert (
-        postgres_outbox.database.run(sweep(before=clock.now, keys_before=clock.now, changes_before=clock.now, limit=10))
-        == 0
-    )
+    assert postgres_outbox.database.run(sweep(**NOTHING_KEPT.ends(clock.now), limit=10)) == 0
     assert [each.content for each in postgres_outbox.letter(order.id).attachments] == [b"logo"]
 
 
@@ -244,7 +238,7 @@ def test_an_attachment_that_came_into_use_meanwhile_is_not_removed(postgres_outb
     postgres_outbox.enqueue(email(attachments=[logo]))
 
     def stale_sweep() -> Plan[int]:
-        plan = sweep(before=clock.now, keys_before=clock.now, changes_before=clock.now, limit=10)
+        plan = sweep(**NOTHING_KEPT.ends(clock.now), limit=10)
         step = next(plan)
         yield step
         step = plan.send([(logo.digest,)])  # what a look a moment ago would have found

@@ -31,9 +31,6 @@ from tests.store.explaining import BIG_TABLE, explain_on_postgres, explain_on_sq
 from tests.store.full_house import House, analyse_postgres, analyse_sqlite, fill_postgres, fill_sqlite, move_in
 from tests.store.journey import LEASE, email, named
 
-# Filling the house takes ten seconds: one process does it, and all that is asked of it.
-pytestmark = pytest.mark.xdist_group("a full house")
-
 UNFINISHED = [status for status in Status if status not in (Status.SENT, Status.CANCELLED)]
 DAY = timedelta(days=1)
 LONG_AGO = datetime.now(UTC) - timedelta(days=30)

@@ -21,8 +21,6 @@ from tests.store.explaining import explain_on_postgres, explain_on_sqlite
 from tests.store.full_house import analyse_postgres, analyse_sqlite
 from tests.store.journey import LEASE, enqueue, enqueue_on
 
-pytestmark = pytest.mark.xdist_group("a house of many routes")
-
 ROUTES = [f"route-{number}" for number in range(9)]
 
 _POSTGRES = """

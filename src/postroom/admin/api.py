@@ -182,7 +182,7 @@ async def dismissed_emails(operations: Service, person: Viewer) -> DismissedShap
     return DismissedShape.of(await operations.dismissed(workspaces=person.workspaces))
 
 
-@router.post("/admin/dismissed/{undo:email_id}/reinstate", tags=["bulk"])
+@router.post("/admin/dismissed/{undo:email_id}/reinstate", tags=["bulk"], responses=_may_answer(404))
 async def undo_dismissal(operations: Service, person: Operator, by: Who, undo: UUID) -> ReinstatedShape:
     """Take back what one `dismiss` of many emails did: `undo` is what it answered."""
     done = await operations.undo_dismissal(str(undo), by=by, workspaces=person.workspaces)

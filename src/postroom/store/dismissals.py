@@ -115,17 +115,17 @@ def _put_back(emails: Sequence[_Aside], actor: str | None) -> Plan[list[EmailId]
         return []
     yield ask("reinstate", ids=ids)
     yield ask("hold_doubts", ids=ids)
-    yield ask("record", events=[_event(email, actor) for email in emails])
+    yield ask("record", events=[_event(email, "reinstated", actor) for email in emails])
     yield ask("tally", changes=[{"name": "dismissed", "change": -len(ids)}])
     yield ask("note_changes", ids=ids, what=Change.REINSTATED)
     yield News(ids, Change.REINSTATED)
     return ids
 
 
-def _event(email: _Aside, actor: str | None) -> dict[str, object]:
+def _event(email: _Aside, what: str, actor: str | None) -> dict[str, object]:
     return {
         "email_id": email.id,
-        "what": "reinstated",
+        "what": what,
         "attempt": email.attempts,
         "actor": actor,
         "detail": json.dumps({"was": "dismissed"}),

@@ -178,13 +178,13 @@ def sweep(
 ) -> Plan[int]:
     """Remove what nobody needs any more: what sensitive emails said that are over, emails that were dismissed,
     attachments, events of emails long gone, keys and changes past their keep."""
-    dismissed = yield from sweep_dismissed(undo=undo, limit=limit)
     unused = yield ask("unused_attachments", limit=limit)
     attachments = yield ask("sweep_attachments", digests=[digest for (digest,) in unused])
     events = yield ask("sweep_events", before=before, limit=limit)
     keys = yield ask("sweep_keys", before=keys_before, limit=limit)
     changes = yield ask("sweep_changes", before=changes_before, limit=limit)
     erased = yield from sweep_erasable(limit=limit)
+    dismissed = yield from sweep_dismissed(undo=undo, limit=limit)
     return erased + dismissed + len(attachments) + len(events) + len(keys) + len(changes)
 
 

@@ -30,7 +30,7 @@ test: $(ENVIRONMENT)/installed-dev ## run all tests, on SQLite, a private Postgr
 	scripts/set-up chromium
 	$(VENV)/python -m tests.servers.postgres --run -- \
 		$(VENV)/python -m tests.servers.rabbitmq --run -- \
-		$(VENV)/python -m pytest -n $(PYTEST_WORKERS) --dist loadgroup $(ARGS)
+		$(VENV)/python -m pytest -n $(PYTEST_WORKERS) $(ARGS)
 
 pythons: ## run what differs between versions of Python on every other one that is found here (ARGS="3.13" for some)
 	scripts/test-pythons $(ARGS)

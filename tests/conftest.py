@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, settings
 
 from tests.servers import postgres, rabbitmq
 
+TESTS = Path(__file__).parent
+
 # No deadline: a busy machine is not a bug. `HYPOTHESIS_PROFILE=thorough` looks longer.
 settings.register_profile("quick", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("thorough", parent=settings.get_profile("quick"), max_examples=2000)
@@ -23,6 +25,15 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 # A shell that puts us into the background has Ctrl-C ignored, and whom we start would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+LONG = ("work", "outbox", "broker", "browser")
+"""Folders whose tests wait for processes, servers and browsers."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long comes first, so that no process is left alone with it at the end."""
+    items.sort(key=lambda item: item.path.relative_to(TESTS).parts[0] not in LONG)
 
 
 @pytest.fixture(scope="session")

@@ -55,7 +55,9 @@ def folder(tmp_path: Path, store_url: str, server: ScriptedSmtp, journals: Path,
 def pool(folder: Path) -> Iterator[Program]:
     """A Celery worker that is ready."""
     quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "INFO"]
-    options = ["--app", "used", "worker", "--pool", "prefork", "--concurrency", str(CHILDREN), *quiet]
+    # A name of its own: two of one name cannot be at the same broker.
+    name = ["--hostname", f"celery@{secrets.token_hex(6)}"]
+    options = ["--app", "used", "worker", *name, "--pool", "prefork", "--concurrency", str(CHILDREN), *quiet]
     with Program("celery", *options, folder=folder) as program:
         program.says(r"celery@\S+ ready")
         yield program

@@ -24,7 +24,6 @@ from postroom.outbox.base import (
 from postroom.outbox.outcome import SendOutcome, kept, take_in
 from postroom.outbox.submission import Sendable, Submission, Wishes
 from postroom.store import acts, questions
-from postroom.store.archive import JsonLines
 from postroom.store.connections import recognise
 from postroom.store.contents import read_letter
 from postroom.store.contract import Conservation, Filter, Page, Receipt, StoredEmail
@@ -225,6 +224,8 @@ class Outbox(OutboxBase):
         progress: Callable[[int], None] = lambda removed: None,
     ) -> Pruned:
         """Remove finished emails past retention, in batches; archived to a JSON Lines file first if one is named."""
+        from postroom.store.archive import JsonLines
+
         with JsonLines.opened(archive) as lines:
             return self._follow(
                 self._prune(older_than, statuses=statuses, archive=lines, batch=batch, progress=progress)

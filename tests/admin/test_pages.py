@@ -193,6 +193,18 @@ async def test_all_that_match_are_asked_about_first_with_their_number(
     assert (await outbox.get(other)).status == "dead"
 
 
+async def test_all_that_match_are_asked_about_by_their_number_also_where_one_is_ticked(
+    browser: AsyncClient, outbox: AsyncOutbox
+) -> None:
+    """The form holds both; a question that named the one would get a yes for all."""
+    ids = [await dead(outbox, letter(subject=f"Number {number}")) for number in range(3)]
+    asked = await press(browser, QUEUE, f"{QUEUE}/act", act="dismiss-all", status="dead", ids=ids[:1], next=QUEUE)
+
+    assert "Dismiss 3 emails?" in asked.text
+    assert "Number 0" not in asked.text
+    assert (await outbox.counts())["dead"] == 3
+
+
 @pytest.mark.parametrize("act", ["retry", "cancel"])
 async def test_whatever_is_about_several_emails_asks_first(browser: AsyncClient, outbox: AsyncOutbox, act: str) -> None:
     ids = [await dead(outbox, letter()) if act == "retry" else (await outbox.enqueue(letter())).id for _ in range(2)]

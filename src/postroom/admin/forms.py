@@ -47,7 +47,8 @@ async def act(request: Request, person: Operator) -> Response:
     form = await request.form()
     name, on_all = _act_of(form)
     back = safe_next(request, _text(form, "next"))
-    ids = tuple(str(id) for id in form.getlist("ids"))
+    # All that match are all of them, whatever else is ticked.
+    ids = () if on_all else tuple(str(id) for id in form.getlist("ids"))
     if name not in ACTS or not (ids or on_all):
         return _go(with_notice(back, "nothing"))
     address = QueueAddress.read(form).but() if on_all else None

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from postroom.outbox.outcome import SendOutcome
     from postroom.settle.policy import RetryPolicy
     from postroom.store.contract import Filter, Page, Receipt, StoredEmail
+    from postroom.templates.brand import Brand
+    from postroom.templates.portal import Portal
     from postroom.vocabulary import DeadReason, EmailId, OnDoubt, Priority, Status
 
 __version__ = "0.1.0"
@@ -34,6 +36,7 @@ HOMES = {
     "Address": "postroom.compose.address",
     "AsyncOutbox": "postroom.outbox.awaiting",
     "Attachment": "postroom.compose.attachment",
+    "Brand": "postroom.templates.brand",
     "DeadReason": "postroom.vocabulary",
     "Email": "postroom.compose.email",
     "EmailId": "postroom.vocabulary",
@@ -43,6 +46,7 @@ HOMES = {
     "OnDoubt": "postroom.vocabulary",
     "Outbox": "postroom.outbox.blocking",
     "Page": "postroom.store.contract",
+    "Portal": "postroom.templates.portal",
     "PostroomError": "postroom.errors",
     "Priority": "postroom.vocabulary",
     "Receipt": "postroom.store.contract",
@@ -61,6 +65,7 @@ __all__ = [
     "Address",
     "AsyncOutbox",
     "Attachment",
+    "Brand",
     "DeadReason",
     "Email",
     "EmailId",
@@ -70,6 +75,7 @@ __all__ = [
     "OnDoubt",
     "Outbox",
     "Page",
+    "Portal",
     "PostroomError",
     "Priority",
     "Receipt",

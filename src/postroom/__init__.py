@@ -13,6 +13,7 @@ from postroom.lazy import lazily
 if TYPE_CHECKING:
     from postroom.compose.address import Address
     from postroom.compose.attachment import Attachment
+    from postroom.compose.edition import Edition
     from postroom.compose.email import Email
     from postroom.compose.invite import Invite
     from postroom.compose.limits import Limits
@@ -35,6 +36,7 @@ HOMES = {
     "AsyncOutbox": "postroom.outbox.awaiting",
     "Attachment": "postroom.compose.attachment",
     "DeadReason": "postroom.vocabulary",
+    "Edition": "postroom.compose.edition",
     "Email": "postroom.compose.email",
     "EmailId": "postroom.vocabulary",
     "Filter": "postroom.store.contract",
@@ -62,6 +64,7 @@ __all__ = [
     "AsyncOutbox",
     "Attachment",
     "DeadReason",
+    "Edition",
     "Email",
     "EmailId",
     "Filter",

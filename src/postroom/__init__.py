@@ -13,6 +13,7 @@ from postroom.lazy import lazily
 if TYPE_CHECKING:
     from postroom.compose.address import Address
     from postroom.compose.attachment import Attachment
+    from postroom.compose.edition import Edition
     from postroom.compose.email import Email
     from postroom.compose.invite import Invite
     from postroom.compose.limits import Limits
@@ -38,6 +39,7 @@ HOMES = {
     "Attachment": "postroom.compose.attachment",
     "Brand": "postroom.templates.brand",
     "DeadReason": "postroom.vocabulary",
+    "Edition": "postroom.compose.edition",
     "Email": "postroom.compose.email",
     "EmailId": "postroom.vocabulary",
     "Filter": "postroom.store.contract",
@@ -67,6 +69,7 @@ __all__ = [
     "Attachment",
     "Brand",
     "DeadReason",
+    "Edition",
     "Email",
     "EmailId",
     "Filter",

@@ -15,9 +15,10 @@ from typing import Any
 
 from jinja2 import BaseLoader, StrictUndefined, TemplateSyntaxError, UndefinedError, nodes, pass_context
 from jinja2.environment import TemplateModule
+from jinja2.exceptions import SecurityError
 from jinja2.filters import FILTERS
 from jinja2.runtime import BlockReference, Context, LoopContext, Macro, Undefined, markup_join, str_join
-from jinja2.sandbox import SandboxedEnvironment, SecurityError
+from jinja2.sandbox import SandboxedEnvironment
 from jinja2.tests import TESTS
 from jinja2.visitor import NodeTransformer
 from markupsafe import Markup, escape

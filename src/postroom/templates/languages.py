@@ -26,7 +26,7 @@ class UnknownLanguage(ConfigurationError):
 
 def canonical(tag: str) -> str:
     """A tag in its usual spelling; `ConfigurationError` for what is none."""
-    if not isinstance(tag, str) or not _TAG.fullmatch(tag):
+    if not _TAG.fullmatch(tag):
         raise ConfigurationError(f"{tag!r} is no language; write it like de, de-CH or zh-Hant")
     first, *rest = tag.replace("_", "-").split("-")
     return "-".join([first.lower(), *map(_subtag, rest)])

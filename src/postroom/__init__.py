@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from postroom.outbox.outcome import SendOutcome
     from postroom.settle.policy import RetryPolicy
     from postroom.store.contract import Filter, Page, Receipt, StoredEmail
+    from postroom.templates.brand import Brand
+    from postroom.templates.portal import Portal
     from postroom.vocabulary import DeadReason, EmailId, OnDoubt, Priority, Status
 
 __version__ = "0.1.0"
@@ -35,6 +37,7 @@ HOMES = {
     "Address": "postroom.compose.address",
     "AsyncOutbox": "postroom.outbox.awaiting",
     "Attachment": "postroom.compose.attachment",
+    "Brand": "postroom.templates.brand",
     "DeadReason": "postroom.vocabulary",
     "Edition": "postroom.compose.edition",
     "Email": "postroom.compose.email",
@@ -45,6 +48,7 @@ HOMES = {
     "OnDoubt": "postroom.vocabulary",
     "Outbox": "postroom.outbox.blocking",
     "Page": "postroom.store.contract",
+    "Portal": "postroom.templates.portal",
     "PostroomError": "postroom.errors",
     "Priority": "postroom.vocabulary",
     "Receipt": "postroom.store.contract",
@@ -63,6 +67,7 @@ __all__ = [
     "Address",
     "AsyncOutbox",
     "Attachment",
+    "Brand",
     "DeadReason",
     "Edition",
     "Email",
@@ -73,6 +78,7 @@ __all__ = [
     "OnDoubt",
     "Outbox",
     "Page",
+    "Portal",
     "PostroomError",
     "Priority",
     "Receipt",

@@ -20,6 +20,7 @@ from postroom.config import Settings
 from postroom.duration import Duration, parse_duration
 from postroom.errors import StoreUnavailable
 from postroom.events import listeners_of
+from postroom.logs import speaking_region
 from postroom.store.dialect import Clock
 from postroom.store.housekeeping import Keep
 from postroom.store.open import AsyncDatabase, open_async_database
@@ -108,6 +109,7 @@ class WorkerThread:
     async def _work(self) -> None:
         self._loop = asyncio.get_running_loop()
         settings = self._settings
+        speaking_region.set(settings.region)
         database = open_async_database(
             settings.database.get_secret_value(),
             tables=settings.tables,

@@ -85,7 +85,8 @@ class WorkerThread:
         self._routes()  # what is wrong with them is told here, and not in a thread
         self._grace = grace
         self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._work()), name="postroom-worker", daemon=True)
+        name = f"postroom-worker-{self._settings.region}" if self._settings.region else "postroom-worker"
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._work()), name=name, daemon=True)
         self._failure: BaseException | None = None
 
     def start(self) -> Self:
@@ -96,9 +97,14 @@ class WorkerThread:
         return self
 
     def stop(self) -> None:
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._worker.stop)
+        self.begin_to_stop()
         self._thread.join()
+
+    def begin_to_stop(self) -> None:
+        """No new claims from now on; `stop` waits for what is under way."""
+        if self._thread.is_alive():
+            with suppress(RuntimeError):  # its loop is closed: it has just ended by itself
+                self._loop.call_soon_threadsafe(self._worker.stop)
 
     def __enter__(self) -> Self:
         return self.start()

@@ -13,6 +13,7 @@ from postroom.lazy import lazily
 if TYPE_CHECKING:
     from postroom.compose.address import Address
     from postroom.compose.attachment import Attachment
+    from postroom.compose.edition import Edition
     from postroom.compose.email import Email
     from postroom.compose.invite import Invite
     from postroom.compose.limits import Limits
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from postroom.outbox.outcome import SendOutcome
     from postroom.settle.policy import RetryPolicy
     from postroom.store.contract import Filter, Page, Receipt, StoredEmail
+    from postroom.templates.brand import Brand
+    from postroom.templates.portal import Portal
     from postroom.vocabulary import DeadReason, EmailId, OnDoubt, Priority, Status
 
 __version__ = "0.1.0"
@@ -34,7 +37,9 @@ HOMES = {
     "Address": "postroom.compose.address",
     "AsyncOutbox": "postroom.outbox.awaiting",
     "Attachment": "postroom.compose.attachment",
+    "Brand": "postroom.templates.brand",
     "DeadReason": "postroom.vocabulary",
+    "Edition": "postroom.compose.edition",
     "Email": "postroom.compose.email",
     "EmailId": "postroom.vocabulary",
     "Filter": "postroom.store.contract",
@@ -43,6 +48,7 @@ HOMES = {
     "OnDoubt": "postroom.vocabulary",
     "Outbox": "postroom.outbox.blocking",
     "Page": "postroom.store.contract",
+    "Portal": "postroom.templates.portal",
     "PostroomError": "postroom.errors",
     "Priority": "postroom.vocabulary",
     "Receipt": "postroom.store.contract",
@@ -61,7 +67,9 @@ __all__ = [
     "Address",
     "AsyncOutbox",
     "Attachment",
+    "Brand",
     "DeadReason",
+    "Edition",
     "Email",
     "EmailId",
     "Filter",
@@ -70,6 +78,7 @@ __all__ = [
     "OnDoubt",
     "Outbox",
     "Page",
+    "Portal",
     "PostroomError",
     "Priority",
     "Receipt",

@@ -112,6 +112,8 @@ class Settings(BaseSettings):
     """Messages a sender asks for ahead, for each queue; 40 for each connection to the mail server if not given."""
     region: str = ""
     """The region this process belongs to."""
+    portals: tuple[str, ...] = ()
+    """Where the application keeps its portals: `module:name` of each, such as `shop.mail:hub`."""
     sender: str | None = None
     """Who emails are from when they do not say."""
     policy: str = "patient"

@@ -77,7 +77,7 @@ def test_html_is_shown_behind_walls(inbox: DevInbox, client: httpx.Client) -> No
     answer = client.get("/messages/1")
     shown = document(answer.text)
 
-    assert re.search(r"<iframe [^>]*\bsandbox ", answer.text)
+    assert re.search(r'<iframe [^>]*\bsandbox="allow-popups allow-popups-to-escape-sandbox" ', answer.text)
     assert "Good to see you." in shown
     assert "steal" not in shown
     assert "https://elsewhere.example" not in shown

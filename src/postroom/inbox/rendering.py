@@ -43,10 +43,16 @@ def environment() -> Environment:
         "exact": exact,
         "iso": iso,
         "octets": octets,
+        "opening": opening,
         "plural": count_of,
         "relative": relative,
     }
     return templates
+
+
+def opening(document: str) -> str:
+    """A document whose links open windows of their own, which the frame around it must allow."""
+    return document.replace("<head>", '<head><base target="_blank">', 1)
 
 
 def render(

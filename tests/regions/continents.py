@@ -17,6 +17,7 @@ from postroom.accounts.chance import new_token
 from postroom.accounts.sessions import begin_session
 from postroom.accounts.values import Role, Stage
 from postroom.config import load_shared
+from postroom.operate import Operations
 from postroom.web import desk
 
 WRITTEN_TO = {"deu1": "ada@deu1.example", "usa1": "bob@usa1.example"}
@@ -53,6 +54,7 @@ def furnished(settings: Settings) -> Iterator[Regions]:
             outbox = regions[name]
             outbox.migrate()
             outbox.enqueue(Email(to=address, subject=f"A secret of {name}", text="Hello"), kind="welcome")
+            Operations(outbox).pause_route("default", f"{address} complains", by="grace@house.example")
         yield regions
 
 

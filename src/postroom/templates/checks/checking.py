@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Any
 
 from postroom.errors import ConfigurationError, InvalidTemplate
 from postroom.templates.checks.finding import Finding, Place
+from postroom.templates.checks.places import body_of, file_of
 from postroom.templates.checks.rendered import check_rendered
-from postroom.templates.files import SAMPLE
+from postroom.templates.checks.second_engine import SecondEngine
+from postroom.templates.checks.second_opinion import check_second_opinion
+from postroom.templates.checks.variables import check_variables
+from postroom.templates.files import SAMPLE, SUBJECT, TEXT
 from postroom.templates.portal import Portal
 from postroom.templates.samples import tables_of
 from postroom.templates.template import Template
+
+_PARTS = {"subject": SUBJECT, "text-empty": TEXT}
+"""Which part to look into; all else is about the body."""
 
 
 def check_portal(portal: Portal) -> Iterator[Finding]:
@@ -72,10 +80,14 @@ def _check_language(portal: Portal, name: str, language: str) -> Iterator[Findin
     except (InvalidTemplate, ConfigurationError) as error:
         yield _broken(place, error, name)
         return
-    yield from _check_samples(portal, name, template, place)
+    second = SecondEngine(template.engine, language)
+    yield from check_variables(place, template, second)
+    yield from _check_samples(portal, name, template, second, place)
 
 
-def _check_samples(portal: Portal, name: str, template: Template, place: Place) -> Iterator[Finding]:
+def _check_samples(
+    portal: Portal, name: str, template: Template, second: SecondEngine, place: Place
+) -> Iterator[Finding]:
     file = f"{name}/{SAMPLE}"
     try:
         tables = tables_of(template.contract, name, portal.files, portal.languages.chain(template.language))
@@ -93,16 +105,19 @@ def _check_samples(portal: Portal, name: str, template: Template, place: Place) 
         except (InvalidTemplate, ConfigurationError, TypeError, ValueError) as error:
             yield here.error("sample", f"its sample does not fit: {_problem(error)}", _remedy(error), file=file)
             continue
-        yield from _check_sample(template, context, here)
+        yield from _check_sample(template, second, context, here)
 
 
-def _check_sample(template: Template, context: Any, place: Place) -> Iterator[Finding]:
+def _check_sample(template: Template, second: SecondEngine, context: Any, place: Place) -> Iterator[Finding]:
+    values = template.contract.plain(context)
     try:
-        rendered = template.render(template.contract.plain(context))
+        rendered = template.render(values)
     except (InvalidTemplate, ConfigurationError) as error:
         yield _broken(place, error, template.contract.template.partition(".")[2])
         return
-    yield from check_rendered(rendered, template=place.template, language=place.language, sample=place.sample)
+    for finding in check_rendered(rendered, template=place.template, language=place.language, sample=place.sample):
+        yield replace(finding, file=file_of(template, _PARTS.get(finding.rule, body_of(template))))
+    yield from check_second_opinion(place, template, second, values, rendered)
 
 
 def _broken(place: Place, error: Exception, file: str) -> Finding:

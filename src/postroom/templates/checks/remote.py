@@ -9,7 +9,7 @@ from postroom.templates.checks.finding import Finding, Place
 from postroom.templates.checks.page import Element, Page
 
 _REMOTE = re.compile(r"\s*(?:https?:)?//", re.IGNORECASE)
-_URL = re.compile(r"url\(\s*['\"]?\s*((?:https?:)?//[^)'\"]*)", re.IGNORECASE)
+_URL = re.compile(r"url\([\s'\"]*((?:https?:)?//[^)'\"]*)", re.IGNORECASE)
 _IMPORT = re.compile(r"@import\b", re.IGNORECASE)
 _IN_A_COMMENT = re.compile(r"\b(?:src|background)\s*=\s*['\"]?((?:https?:)?//[^'\"\s>]*)", re.IGNORECASE)
 _FETCHING = ("src", "srcset", "background", "poster", "data")

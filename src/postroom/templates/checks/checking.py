@@ -31,6 +31,12 @@ def check_portal(portal: Portal) -> Iterator[Finding]:
 
 def check_folders(portal: Portal) -> Iterator[Finding]:
     """Folders that no code knows: nobody can send what is in them."""
+    if not portal.names:
+        yield Place(template=portal.name).warning(
+            "no-class",
+            "no class names a template of this portal",
+            f"begin one with `postroom template new {portal.name} welcome`, in a module that the portal's module imports",
+        )
     for name in portal.files.folders():
         if name not in portal.names:
             yield Place(template=f"{portal.name}.{name}").error(

@@ -35,7 +35,7 @@ def check_folders(portal: Portal) -> Iterator[Finding]:
         yield Place(template=portal.name).warning(
             "no-class",
             "no class names a template of this portal",
-            f"begin one with `postroom template new {portal.name} welcome`, in a module that the portal's module imports",
+            f"begin one with `postroom template new {portal.name} welcome`",
         )
     for name in portal.files.folders():
         if name not in portal.names:

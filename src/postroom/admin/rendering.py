@@ -13,7 +13,7 @@ from typing import Any
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from postroom.accounts.telling import email_ids, particulars, sentence
 from postroom.admin.conversations import conversation, reply_in_words
@@ -40,9 +40,9 @@ from postroom.send.delivery_mode import Mode, mode_in, sentence_in
 
 @cache
 def environment() -> Environment:
-    """The templates beside this module."""
+    """The templates beside this module, and those of the gallery."""
     templates = Environment(
-        loader=PackageLoader("postroom.admin"),
+        loader=ChoiceLoader([PackageLoader("postroom.admin"), PackageLoader("postroom.gallery")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -85,6 +85,7 @@ def render(
         "refreshing": is_refresh(request),
         "dev": bool(getattr(request.app.state, "dev", False)),
         "delivery": _delivery(request),
+        "has_templates": bool(request.app.state.operations.outbox.settings.portals),
         "notice": None,
         "section": None,
     }

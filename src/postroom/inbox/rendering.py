@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-from postroom.admin.wording import counted, exact, iso, octets, relative
+from postroom.admin.wording import counted, exact, iso, language_label, octets, relative
 from postroom.inbox.chaos import COUNTED, Trouble
 from postroom.operate.wording import count_of
 
@@ -30,9 +30,9 @@ SWITCHES: tuple[tuple[Trouble, str, str], ...] = (
 
 @cache
 def environment() -> Environment:
-    """The templates beside this module."""
+    """The templates beside this module, and those of the gallery."""
     templates = Environment(
-        loader=PackageLoader("postroom.inbox"),
+        loader=ChoiceLoader([PackageLoader("postroom.inbox"), PackageLoader("postroom.gallery")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -42,6 +42,7 @@ def environment() -> Environment:
         "counted": counted,
         "exact": exact,
         "iso": iso,
+        "language_label": language_label,
         "octets": octets,
         "plural": count_of,
         "relative": relative,
@@ -63,6 +64,7 @@ def render(
         "here": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
         "words": "",
         "live": False,
+        "section": "mail",
     }
     page = environment().get_template(template).render(common | context)
     return HTMLResponse(page, status_code=status, headers=headers)

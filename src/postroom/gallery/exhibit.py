@@ -1,0 +1,186 @@
+"""One template, in one language, with one sample: all that its page shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from postroom.compose import Attachment, Email
+from postroom.errors import InvalidTemplate
+from postroom.gallery.breakage import Breakage, breakage_of
+from postroom.gallery.collection import Collection
+from postroom.gallery.document import document_of
+from postroom.gallery.scheme import knows_dark
+from postroom.gallery.snippet import snippet_of
+from postroom.templates.checks import Finding, Severity
+from postroom.templates.checks.rendered import GMAIL_CUTS, HEAVY
+from postroom.templates.portal import Portal
+
+SOMEBODY = "you@example.org"
+"""Whom a sample is addressed to while it is only looked at."""
+LONGEST_SOURCE = 300_000
+"""Characters of HTML that a page shows as source."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """What the template is told."""
+
+    name: str
+    type: str
+    value: str
+    """As JSON has it; empty where there is no sample."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weight:
+    """How heavy the HTML is, against what Gmail shows."""
+
+    html: int
+    whole: int
+    """With text and pictures, before they are encoded."""
+
+    @property
+    def share(self) -> int:
+        """Per cent of what Gmail shows; more than a hundred where it cuts."""
+        return max(1, round(100 * self.html / GMAIL_CUTS))
+
+    @property
+    def tone(self) -> str:
+        return "errors" if self.html > GMAIL_CUTS else "warnings" if self.html > HEAVY else "ok"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What was asked for."""
+
+    portal: Portal
+    name: str
+    language: str
+    sample: str
+
+    @property
+    def kind(self) -> str:
+        return f"{self.portal.name}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exhibit:
+    """A rendered sample, or why there is none."""
+
+    look: Look
+    samples: tuple[str, ...]
+    variables: tuple[Variable, ...]
+    email: Email | None
+    breakage: Breakage | None
+    findings: tuple[Finding, ...]
+    files: tuple[str, ...]
+    """What its words are in, within the portal's folder."""
+
+    @property
+    def version(self) -> str:
+        return self.email.edition.version if self.email and self.email.edition else ""
+
+    @property
+    def written_in(self) -> str:
+        """The language that was really used."""
+        return self.email.edition.language if self.email and self.email.edition else self.look.language
+
+    @property
+    def html(self) -> str:
+        return (self.email.html or "") if self.email else ""
+
+    @property
+    def snippet(self) -> str:
+        return snippet_of(self.html)
+
+    @property
+    def knows_dark(self) -> bool:
+        return knows_dark(self.html)
+
+    @property
+    def source(self) -> tuple[str, ...]:
+        return tuple(self.html[:LONGEST_SOURCE].splitlines())
+
+    @property
+    def weight(self) -> Weight:
+        assert self.email is not None
+        html = len(self.html.encode())
+        rest = len(self.email.text.encode()) + sum(len(each.content) for each in self.pictures)
+        return Weight(html=html, whole=html + rest)
+
+    @property
+    def pictures(self) -> tuple[Attachment, ...]:
+        return self.email.attachments if self.email else ()
+
+    def document(self, scheme: str) -> str:
+        """What a frame shows of it."""
+        return document_of(self.html, self.pictures, scheme)
+
+
+def exhibit(collection: Collection, portal: Portal, name: str, *, language: str, sample: str) -> Exhibit:
+    """Look at a template. A sample or a language that is not there is taken for the first; what is broken is told."""
+    spoken = portal.languages.spoken
+    language = language if language in spoken else spoken[0]
+    contexts: Mapping[str, Any] = {}
+    email = breakage = None
+    try:
+        contexts = portal.samples(name, language)
+        sample = sample if sample in contexts else next(iter(contexts), "")
+        email = _email(portal, name, language, contexts, sample)
+    except Exception as error:  # noqa: BLE001 -- while a template is being written, anything may be wrong with it
+        breakage = breakage_of(error, portal, name, language)
+    return Exhibit(
+        look=Look(portal=portal, name=name, language=language, sample=sample),
+        samples=tuple(contexts),
+        variables=tuple(_variables(portal, name, contexts.get(sample))),
+        email=email,
+        breakage=breakage,
+        findings=tuple(_about(collection.findings(portal), f"{portal.name}.{name}", language)),
+        files=tuple(_files(portal, name, language)),
+    )
+
+
+def addressed(portal: Portal, name: str, *, language: str, sample: str, to: str) -> Email:
+    """A sample for somebody, to be sent; `InvalidEmail` where that cannot be."""
+    return _email(portal, name, language, portal.samples(name, language), sample, to=to)
+
+
+def _email(
+    portal: Portal, name: str, language: str, contexts: Mapping[str, Any], sample: str, *, to: str = SOMEBODY
+) -> Email:
+    if sample not in contexts:
+        raise InvalidTemplate(f"{portal.name}.{name}", "it has no sample to be shown with", f"write {name}/sample.toml")
+    return portal.email(contexts[sample], to=to, language=language, tags="preview")
+
+
+def _variables(portal: Portal, name: str, context: Any) -> Iterator[Variable]:
+    contract = portal.contract(name)
+    for field in fields(contract.context):
+        kind = field.type if isinstance(field.type, str) else getattr(field.type, "__name__", str(field.type))
+        value = "" if context is None else _written(getattr(context, field.name))
+        yield Variable(name=field.name, type=kind, value=value)
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _about(findings: tuple[Finding, ...], template: str, language: str) -> Iterator[Finding]:
+    """Those about the template in this language, the worst first. What several samples show is found with the first."""
+    meant = [each for each in findings if each.template == template and each.language in ("", language)]
+    return iter(sorted(meant, key=lambda each: each.severity is not Severity.ERROR))
+
+
+def _files(portal: Portal, name: str, language: str) -> Iterator[str]:
+    """In the language that the template is found in."""
+    for tag in portal.languages.chain(language):
+        if portal.files.speaks(name, tag):
+            body = portal.files.body_of(name, tag) or ""
+            for part in ("subject.txt", body, "body.txt", "sample.toml"):
+                spelled = portal.files.find(f"{name}/{part}", portal.languages.chain(tag))
+                if spelled:
+                    yield spelled
+            return

@@ -38,14 +38,14 @@ def web(
     connections: Annotated[int, typer.Option(help="How many connections are held at once.", min=1)] = PLACES,
 ) -> None:
     """Serve the admin app: the dashboard, the email queue and the JSON API."""
-    if dev and not _is_loopback(host):
+    if dev and not is_loopback(host):
         raise ConfigurationError(
             f"--dev lets everybody in who reaches the app, and {host} is reached from other machines; leave one out"
         )
     with target.outbox() as outbox:
         if not dev:
             outbox.database.run(check_somebody_is_there(), writes=False)
-    listening = _listen(host, port)
+    listening = listen(host, port)
     with suppress(KeyboardInterrupt):
         asyncio.run(_serve(target.settings(), listening, dev=dev, connections=connections))
 
@@ -74,7 +74,7 @@ async def _run(app: FastAPI, listening: socket.socket, *, connections: int) -> N
     await server.serve(sockets=[listening])
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """A socket of our own, so that a port that is taken is told before anything else happens."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -92,7 +92,7 @@ def _tell_address(listening: socket.socket, *, dev: bool) -> None:
     standard_error().print(Text(f"Postroom's target: http://{place}:{port}/admin{note}"), soft_wrap=True)
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:

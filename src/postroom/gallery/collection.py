@@ -42,7 +42,7 @@ class Collection:
             self._known = portals = self._find()
         except PostroomError:
             raise
-        except Exception as error:  # noqa: BLE001 -- an application's module is imported, and may raise anything
+        except Exception as error:  # an application's module is imported, and may raise anything
             raise CannotImport(error) from error
         if self.live:
             self._renew(portals)

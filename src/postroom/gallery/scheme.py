@@ -14,7 +14,7 @@ _QUESTION = re.compile(
 _WHERE = re.compile(r"(<style\b[^>]*>.*?</style\s*>)|(\bmedia\s*=\s*(?:\"[^\"]*\"|'[^']*'))", re.IGNORECASE | re.DOTALL)
 _DECLARED = re.compile(r"<meta\b[^>]*\bname\s*=\s*[\"']?(?:supported-)?color-schemes?\b", re.IGNORECASE)
 _YES, _NO = "(min-width: 0px)", "(max-width: 0px)"
-"""What is true of every window, and of none; unlike `all` they stand wherever a question may stand, also after `not`."""
+"""What is true of every window, and of none; they may stand wherever the question does, also after `not`."""
 
 
 def in_scheme(html: str, scheme: str) -> str:

@@ -128,6 +128,4 @@ def _static(name: str) -> Response:
 
 def _nothing_there(request: Request, error: Any) -> Response:
     told: Mapping[str, Any] = {"gallery": BASE, "watched": "", "csrf": ""}
-    return HTMLResponse(
-        environment().get_template("gallery/nothing.html").render(told), status_code=error.status_code
-    )
+    return HTMLResponse(environment().get_template("gallery/nothing.html").render(told), status_code=error.status_code)

@@ -42,17 +42,17 @@ class Template:
     ) -> None:
         self.contract = contract
         self.language = language
-        self._engine = engine
+        self.engine = engine
         self._folder = name
         body = files.body_of(name, language)
         assert body is not None, "whoever asks has seen that it is there"
         self.parts = {part: f"{name}/{part}" for part in (SUBJECT, TEXT, body)}
-        self._is_mjml = body == MJML
-        sources = dict(self._sources(files))
+        self.is_mjml = body == MJML
+        self.sources = sources = dict(self._sources(files))
         self._check_names(sources)
         self.version = _digest(sources, brand)
         self._subject, self._text, self._body = (self._compiled(place) for place in self.parts.values())
-        self._may_leave_places = not self._is_mjml and all(map(_keeps_marks, self._trees(sources)))
+        self._may_leave_places = not self.is_mjml and all(map(_keeps_marks, self._trees(sources)))
         self._pages: dict[str, Skeleton | None] = {}
 
     def render(self, values: Mapping[str, Any]) -> Rendered:
@@ -89,7 +89,7 @@ class Template:
 
     def _whole_page(self, values: Mapping[str, Any]) -> tuple[str, Any]:
         page = _put_together(self._body, values)
-        html = inlined(html_from_mjml(page) if self._is_mjml else page)
+        html = inlined(html_from_mjml(page) if self.is_mjml else page)
         return html, links_in(html)
 
     def _skeleton(self, page: str) -> Skeleton | None:
@@ -101,7 +101,7 @@ class Template:
 
     def _compiled(self, place: str) -> Compiled:
         try:
-            return self._engine.get_template(place)
+            return self.engine.get_template(place)
         except TemplateError as error:
             raise self._refused(error) from error
 
@@ -114,8 +114,8 @@ class Template:
                 continue
             seen.add(place)
             try:
-                source, filename, _ = self._engine.loader.get_source(self._engine, place)  # type: ignore[union-attr]
-                tree = self._engine.parse(source, place)
+                source, filename, _ = self.engine.loader.get_source(self.engine, place)  # type: ignore[union-attr]
+                tree = self.engine.parse(source, place)
             except TemplateError as error:
                 raise self._refused(error, within=place) from error
             for named in find_referenced_templates(tree):
@@ -129,11 +129,11 @@ class Template:
             yield str(filename).removeprefix(f"{files.root}/"), source
 
     def _trees(self, sources: dict[str, str]) -> Iterator[nodes.Template]:
-        return (self._engine.parse(source, name) for name, source in sources.items())
+        return (self.engine.parse(source, name) for name, source in sources.items())
 
     def _check_names(self, sources: dict[str, str]) -> None:
         """Refuse a variable that nobody gives, whether or not a condition would ever ask for it."""
-        known = {*self.contract.names, *self._engine.globals, "subject"}
+        known = {*self.contract.names, *self.engine.globals, "subject"}
         for tree in self._trees(sources):
             for name in sorted(find_undeclared_variables(tree) - known - {*_defined(tree)}):
                 raise self.contract.unknown(name)

@@ -259,7 +259,7 @@ class Engine(SandboxedEnvironment):
         if self._may_ask(obj, attribute):
             return getattr(obj, attribute)
         if isinstance(obj, Undefined):
-            return obj.__getattr__(attribute)  # raises
+            return obj._fail_with_undefined_error()
         return self.undefined(obj=obj, name=attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:

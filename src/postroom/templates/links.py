@@ -12,14 +12,14 @@ _LEADING = ("http:", "https:", "mailto:", "tel:")
 
 def links_in(html: str) -> tuple[str, ...]:
     """The addresses of links in a page as the inliner writes it, each once, as they stand there."""
-    return tuple(dict.fromkeys(link for link in _LINK.findall(html) if link.lower().startswith(_LEADING)))
+    return tuple(dict.fromkeys(_LINK.findall(html)))
 
 
 def without_twin(links: Iterable[str], text: str) -> str | None:
-    """The first of these that the text does not have; None where it has all. A telephone number needs no `tel:`."""
+    """The first that leads out of the page and is not in the text; None where all are. A number needs no `tel:`."""
     for link in links:
         meant = unescape(link)
-        if meant not in text and not _named(meant, text):
+        if meant.lower().startswith(_LEADING) and meant not in text and not _named(meant, text):
             return meant
     return None
 

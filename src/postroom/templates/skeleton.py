@@ -26,6 +26,9 @@ _TOKEN = re.compile(
     r"|(?P<text>[^<]+)",
     re.DOTALL | re.IGNORECASE,
 )
+_SOURCE_TAG = re.compile(r"""<[a-zA-Z/!?\ue000](?:"[^"]*"|'[^']*'|[^"'>])*>""")
+_QUOTED = re.compile(r"""=\s*(?:"[^"]*"|'[^']*')""")
+_HALF_REFERENCE = re.compile("&#?\\w*\ue000")
 _ATTRIBUTE = re.compile(r'\s([^\s="<>]+)="([^"]*)"')
 _SELECTED = re.compile(r"\[\s*([\w-]+)")
 _STYLING = frozenset(("class", "id", "style"))
@@ -47,6 +50,8 @@ class Skeleton:
     @classmethod
     def of(cls, page: str) -> Skeleton | None:
         """Inline a page with marks; None where values could matter to the inlining."""
+        if _joins_markup(page):
+            return None
         html = inlined(page)
         quoted = _marks(html, page)
         if quoted is None:
@@ -74,6 +79,13 @@ def fits(values: list[str]) -> bool:
     return all(
         value and not value.isspace() and value[0] != "\n" and "\r" not in value and "\0" not in value
         for value in values
+    )
+
+
+def _joins_markup(page: str) -> bool:
+    """Whether a value becomes a part of a tag, of an attribute without quotes, or of a character reference."""
+    return bool(_HALF_REFERENCE.search(page)) or any(
+        "\ue000" in _QUOTED.sub("", tag) for tag in _SOURCE_TAG.findall(page)
     )
 
 

@@ -1,4 +1,4 @@
-"""The gallery of templates on the desk: who is signed in may look, and operators may have a sample sent to themselves."""
+"""The gallery of templates on the desk: who is signed in may look, operators may have a sample sent to themselves."""
 
 from __future__ import annotations
 

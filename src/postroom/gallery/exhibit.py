@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from enum import Enum
 from typing import Any
 
 from postroom.compose import Attachment, Email
@@ -14,7 +15,8 @@ from postroom.gallery.collection import Collection
 from postroom.gallery.document import document_of
 from postroom.gallery.scheme import knows_dark
 from postroom.gallery.snippet import snippet_of
-from postroom.templates.checks import Finding, Severity
+from postroom.operate.wording import count_of
+from postroom.templates.checks import Cell, Finding, Severity
 from postroom.templates.checks.rendered import GMAIL_CUTS, HEAVY
 from postroom.templates.portal import Portal
 
@@ -31,7 +33,7 @@ class Variable:
     name: str
     type: str
     value: str
-    """As JSON has it; empty where there is no sample."""
+    """Empty where there is no sample."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +80,16 @@ class Exhibit:
     findings: tuple[Finding, ...]
     files: tuple[str, ...]
     """What its words are in, within the portal's folder."""
+
+    @property
+    def verdict(self) -> tuple[Cell, str]:
+        """How it does, as the matrix would say it."""
+        severities = [each.severity for each in self.findings]
+        if errors := severities.count(Severity.ERROR):
+            return Cell.ERRORS, count_of(errors, "error")
+        if severities:
+            return Cell.WARNINGS, count_of(len(severities), "warning")
+        return Cell.OK, "fine"
 
     @property
     def version(self) -> str:
@@ -165,7 +177,14 @@ def _variables(portal: Portal, name: str, context: Any) -> Iterator[Variable]:
 
 
 def _written(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    """As a person would write it down."""
+    if isinstance(value, bool | list | tuple | dict) or value is None or is_dataclass(value):
+        return json.dumps(value, ensure_ascii=False, default=_plain)
+    return str(value.value if isinstance(value, Enum) else value)
+
+
+def _plain(value: Any) -> Any:
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
 
 
 def _about(findings: tuple[Finding, ...], template: str, language: str) -> Iterator[Finding]:

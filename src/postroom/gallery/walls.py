@@ -56,8 +56,13 @@ class Tally:
 
     templates: int
     places: int
+    """Templates in their languages."""
     errors: int
     warnings: int
+
+    @property
+    def size(self) -> str:
+        return f"{count_of(self.templates, 'template')}, {count_of(self.places, 'wording')}."
 
     @property
     def sentence(self) -> str:

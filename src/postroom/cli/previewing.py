@@ -6,6 +6,7 @@ import asyncio
 import signal
 import webbrowser
 from contextlib import suppress
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -77,6 +78,7 @@ async def _serve(house: Preview, listening: socket.socket, *, allowed_hosts: lis
         house.shown.close()
         server.should_exit = True
 
+    Thread(target=house.shown.check_all, name="postroom-gallery", daemon=True).start()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)

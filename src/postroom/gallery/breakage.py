@@ -38,7 +38,7 @@ class Breakage:
 
 def breakage_of(error: Exception, portal: Portal, template: str, language: str) -> Breakage:
     """What went wrong, in the words of the error, and the place, as far as it can be told."""
-    file, number = _place(error, portal) or _mention(error, portal, template, language) or ("", 0)
+    file, number = _place(error, portal, language) or _mention(error, portal, template, language) or ("", 0)
     problem, remedy = _words(error)
     return Breakage(problem=problem, remedy=remedy, file=file, lines=_lines(portal, file, number))
 
@@ -52,11 +52,12 @@ def _words(error: Exception) -> tuple[str, str]:
     return f"{type(error).__name__}: {error}", "correct the template, or the code that its variables are made by"
 
 
-def _place(error: Exception, portal: Portal) -> tuple[str, int] | None:
+def _place(error: Exception, portal: Portal, language: str) -> tuple[str, int] | None:
     """From what Jinja knows of it."""
     cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
     if isinstance(cause, TemplateSyntaxError):
-        return _within(portal, cause.filename or ""), cause.lineno
+        named = _within(portal, cause.filename) if cause.filename else cause.name or ""
+        return portal.files.find(named, portal.languages.chain(language)) or named, cause.lineno
     return _innermost(cause.__traceback__, portal)
 
 

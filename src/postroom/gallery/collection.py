@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from threading import Lock
 
 from postroom.errors import PostroomError
 from postroom.gallery.watch import state_of
-from postroom.templates.checks import Finding, check_portal
+from postroom.templates.checks import Finding, check_folders, check_template
 from postroom.templates.portal import Portal
 
-EVERY = 0.25
+EVERY = 0.2
 """Seconds between two looks while somebody waits for a change."""
 PATIENCE = 20.0
 """Seconds after which whoever waits is told that nothing has changed."""
 MOST_WAITING = 32
 """How many may wait at once; others are told at once how things stand, and ask again."""
+
+Findings = tuple[Finding, ...]
 
 
 class Collection:
@@ -32,7 +34,7 @@ class Collection:
         self._lock = Lock()
         self._known: Mapping[str, Portal] = {}
         self._state = ""
-        self._findings: dict[str, tuple[Finding, ...]] = {}
+        self._findings: dict[tuple[str, str, str], tuple[str, Findings]] = {}
         self._waiting = 0
         self._closed = False
 
@@ -48,12 +50,34 @@ class Collection:
             self._renew(portals)
         return portals
 
-    def findings(self, portal: Portal) -> tuple[Finding, ...]:
-        """What `postroom template check` says of a portal. Found out once for each state of its files."""
-        with self._lock:
-            if portal.name not in self._findings:
-                self._findings[portal.name] = _checked(portal)
-            return self._findings[portal.name]
+    def findings(self, portal: Portal, name: str, language: str) -> Findings:
+        """What `postroom template check` says of a template in a language.
+
+        That takes a moment, and is found out once for each state of the files that the template may be made of.
+        """
+        key = (portal.name, name, language)
+        others = [each for each in portal.names if each != name]
+        state = state_of([portal.root], but=others) if self.live else ""
+        known, found = self._findings.get(key, ("unknown", ()))
+        if known != state:
+            found = tuple(_told(portal, check_template(portal, name, [language])))
+            self._findings[key] = (state, found)
+        return found
+
+    def all_findings(self, portal: Portal) -> Findings:
+        """The same of a whole portal."""
+        loose = tuple(_told(portal, check_folders(portal)))
+        places = [(name, language) for name in portal.names for language in portal.languages.spoken]
+        found = [each for name, language in places for each in self.findings(portal, name, language)]
+        return (*loose, *dict.fromkeys(found))
+
+    def check_all(self) -> None:
+        """Find out all there is to be found, so that nobody waits for it later; ends early when this is closed."""
+        for portal in self.portals().values():
+            for name in portal.names:
+                for language in portal.languages.spoken:
+                    if not self._closed:
+                        self.findings(portal, name, language)
 
     def state(self) -> str:
         """Another text after every change of a file; the same for ever where nobody looks."""
@@ -87,17 +111,17 @@ class Collection:
         with self._lock:
             if state != self._state:
                 self._state = state
-                self._findings.clear()
                 for portal in portals.values():
                     portal.reload()
 
 
-def _checked(portal: Portal) -> tuple[Finding, ...]:
+def _told(portal: Portal, findings: Iterator[Finding]) -> Iterator[Finding]:
+    """Findings, and that no more can be found, where that is so."""
     try:
-        return tuple(check_portal(portal))
+        yield from findings
     except Exception as error:  # noqa: BLE001 -- while templates are being written, anything may be wrong with them
         problem = f"it cannot be checked: {type(error).__name__}: {error}"
-        return (Finding(template=portal.name, rule="broken", problem=problem, remedy="correct its files"),)
+        yield Finding(template=portal.name, rule="broken", problem=problem, remedy="correct its files")
 
 
 class CannotImport(PostroomError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Any
@@ -11,7 +11,6 @@ from typing import Any
 from postroom.compose import Attachment, Email
 from postroom.errors import InvalidTemplate
 from postroom.gallery.breakage import Breakage, breakage_of
-from postroom.gallery.collection import Collection
 from postroom.gallery.document import document_of
 from postroom.gallery.scheme import knows_dark
 from postroom.gallery.snippet import snippet_of
@@ -78,6 +77,7 @@ class Exhibit:
     email: Email | None
     breakage: Breakage | None
     findings: tuple[Finding, ...]
+    """The worst first."""
     files: tuple[str, ...]
     """What its words are in, within the portal's folder."""
 
@@ -132,10 +132,15 @@ class Exhibit:
         return document_of(self.html, self.pictures, scheme)
 
 
-def exhibit(collection: Collection, portal: Portal, name: str, *, language: str, sample: str) -> Exhibit:
+def spoken(portal: Portal, language: str) -> str:
+    """A language that is not there is taken for the first."""
+    known = portal.languages.spoken
+    return language if language in known else known[0]
+
+
+def exhibit(portal: Portal, name: str, *, language: str, sample: str, findings: Iterable[Finding] = ()) -> Exhibit:
     """Look at a template. A sample or a language that is not there is taken for the first; what is broken is told."""
-    spoken = portal.languages.spoken
-    language = language if language in spoken else spoken[0]
+    language = spoken(portal, language)
     contexts: Mapping[str, Any] = {}
     email = breakage = None
     try:
@@ -150,7 +155,7 @@ def exhibit(collection: Collection, portal: Portal, name: str, *, language: str,
         variables=tuple(_variables(portal, name, contexts.get(sample))),
         email=email,
         breakage=breakage,
-        findings=tuple(_about(collection.findings(portal), f"{portal.name}.{name}", language)),
+        findings=tuple(sorted(findings, key=lambda each: each.severity is not Severity.ERROR)),
         files=tuple(_files(portal, name, language)),
     )
 
@@ -185,12 +190,6 @@ def _written(value: Any) -> str:
 
 def _plain(value: Any) -> Any:
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
-
-
-def _about(findings: tuple[Finding, ...], template: str, language: str) -> Iterator[Finding]:
-    """Those about the template in this language, the worst first. What several samples show is found with the first."""
-    meant = [each for each in findings if each.template == template and each.language in ("", language)]
-    return iter(sorted(meant, key=lambda each: each.severity is not Severity.ERROR))
 
 
 def _files(portal: Portal, name: str, language: str) -> Iterator[str]:

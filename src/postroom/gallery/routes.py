@@ -15,7 +15,7 @@ from postroom.errors import PostroomError
 from postroom.gallery.addresses import VIEWS, Address
 from postroom.gallery.collection import Collection
 from postroom.gallery.document import HEADERS, SANDBOX
-from postroom.gallery.exhibit import addressed, exhibit
+from postroom.gallery.exhibit import addressed, exhibit, spoken
 from postroom.gallery.host import Host, Note
 from postroom.gallery.neighbours import neighbours
 from postroom.gallery.walls import walls
@@ -118,7 +118,9 @@ class _Pages:
         except PostroomError:
             return self._front(request)
         here = here or Address.read(self._base(request), portal, template, request.query_params)
-        shown = exhibit(collection, known, template, language=here.language, sample=here.sample)
+        language = spoken(known, here.language)
+        findings = collection.findings(known, template, language)
+        shown = exhibit(known, template, language=language, sample=here.sample, findings=findings)
         here = here.but(language=shown.look.language, sample=shown.look.sample)
         return self._render(
             request,
@@ -134,9 +136,9 @@ class _Pages:
         )
 
     def _document(self, request: Request, portal: str, template: str) -> str:
-        collection, known = self._found(request, portal, template)
+        _, known = self._found(request, portal, template)
         asked = Address.read("", portal, template, request.query_params)
-        shown = exhibit(collection, known, template, language=asked.language, sample=asked.sample)
+        shown = exhibit(known, template, language=asked.language, sample=asked.sample)
         return shown.document(asked.scheme) if shown.email else _NOTHING
 
     def _found(self, request: Request, portal: str, template: str) -> tuple[Collection, Portal]:

@@ -17,12 +17,12 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
 from postroom.admin.headers import SecurityHeaders
-from postroom.admin.wording import language_label, octets
 from postroom.compose import Email
 from postroom.errors import PostroomError
 from postroom.gallery.collection import Collection
 from postroom.gallery.host import Compose, Note, Posting
 from postroom.gallery.routes import build as routes
+from postroom.gallery.wording import FILTERS
 from postroom.inbox.guard import Guard
 from postroom.outbox import Outbox
 from postroom.outbox.outcome import SendOutcome
@@ -42,7 +42,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters |= {"octets": octets, "language_label": language_label}
+    templates.filters |= FILTERS
     return templates
 
 

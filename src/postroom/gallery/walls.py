@@ -75,8 +75,9 @@ class Tally:
 
 def walls(collection: Collection, portals: Mapping[str, Portal]) -> tuple[tuple[Wall, ...], Tally]:
     """Every portal, and the sum of it."""
-    found = tuple(_wall(portal, collection.findings(portal)) for portal in portals.values())
-    severities = [each.severity for portal in portals.values() for each in collection.findings(portal)]
+    findings = {portal.name: collection.all_findings(portal) for portal in portals.values()}
+    found = tuple(_wall(portal, findings[portal.name]) for portal in portals.values())
+    severities = [each.severity for every in findings.values() for each in every]
     tally = Tally(
         templates=sum(len(wall.rows) for wall in found),
         places=sum(len(row.places) for wall in found for row in wall.rows),

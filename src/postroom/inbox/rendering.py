@@ -11,7 +11,8 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-from postroom.admin.wording import counted, exact, iso, language_label, octets, relative
+from postroom.admin.wording import counted, exact, iso, octets, relative
+from postroom.gallery.wording import FILTERS
 from postroom.inbox.chaos import COUNTED, Trouble
 from postroom.operate.wording import count_of
 
@@ -39,10 +40,10 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     templates.filters |= {
+        **FILTERS,
         "counted": counted,
         "exact": exact,
         "iso": iso,
-        "language_label": language_label,
         "octets": octets,
         "plural": count_of,
         "relative": relative,

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from datetime import date, time
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import TemplateNotFound
@@ -95,6 +96,12 @@ class SecondEngine:
             return filter(EvalContext(self._engine, state.name), *given, **options)
 
         return with_state
+
+
+@lru_cache(maxsize=32)
+def second_engine(engine: Engine, language: str) -> SecondEngine:
+    """One for each engine: what it has compiled serves all templates of a portal."""
+    return SecondEngine(engine, language)
 
 
 def comparable(values: Any) -> Any:

@@ -1,0 +1,1 @@
+"""Outboxes of several regions, each with a database of its own."""

@@ -1,15 +1,23 @@
-"""The admin app for your own ASGI app: `app.mount("/postroom", postroom.web.admin(outbox))`.
+"""Postroom inside your own ASGI app.
 
-Needs `pip install 'postroom[web]'`; nothing else in Postroom does.
+    app = FastAPI(lifespan=postroom.web.lifespan(outbox))  # the worker runs with the app, and stops with it
+    app.mount("/postroom", postroom.web.admin(outbox))     # the admin app
+    app.mount("/postroom", postroom.web.desk(regions))     # or one desk over several regions
+
+The admin app needs `pip install 'postroom[web]'`; nothing else in Postroom does, and neither does `lifespan`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, TypeVar, cast
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from postroom.duration import Duration
 from postroom.errors import ConfigurationError
 from postroom.outbox import AsyncOutbox, Outbox
+from postroom.regions.working import Outboxes, workers_of
 from postroom.store.open import AsyncDatabase, Database
 from postroom.store.plan import Plan
 
@@ -17,6 +25,25 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 T = TypeVar("T")
+
+
+def lifespan(outboxes: Outboxes, *, grace: Duration = "30s") -> Callable[[Any], AbstractAsyncContextManager[None]]:
+    """A lifespan for an ASGI application that runs the worker inside it, in a thread of its own.
+
+        app = FastAPI(lifespan=postroom.web.lifespan(outbox))
+
+    For one outbox, several, or `Regions`. When the application stops, nothing more is claimed; what is under way may
+    finish within `grace`, and the rest goes back to `pending`. Where `EMAIL_WORKER_ENABLED` is false, for all or for a
+    region, nothing is run there. The outboxes stay yours to close. An application that has a lifespan of its own
+    enters this one within it: `async with postroom.web.lifespan(outbox)(app): yield`.
+    """
+
+    @asynccontextmanager
+    async def running(app: Any) -> AsyncIterator[None]:
+        async with workers_of(outboxes, grace=grace):
+            yield
+
+    return running
 
 
 def admin(outbox: AsyncOutbox | Outbox, *, dev: bool = False) -> FastAPI:

@@ -66,9 +66,13 @@ class OutboxBase:
         retention: Duration | None = None,
         limits: Limits | None = None,
         tables: str | None = None,
+        region: str | None = None,
         clock: Clock | None = None,
     ) -> None:
         """What is not given is taken from the environment, then from `postroom.toml`.
+
+        `region` is one of the regions of the settings, whose database, sender and ways out it then has; `Regions` has
+        all of them.
 
         `routes` are further ways out by name, each a URL or `RouteSettings`; `smtp` is that of the route `default`.
         `transport` takes the place of `smtp`: a `MemoryTransport` in tests, or one of your own. `clock` is for tests:
@@ -87,6 +91,7 @@ class OutboxBase:
             policies=dict(policies) if policies else None,
             retention=retention,
             tables=tables,
+            region=region,
             **_limit_settings(limits),
         )
         self._open(given, clock)
@@ -102,6 +107,7 @@ class OutboxBase:
 
     def _open(self, settings: Settings, clock: Clock | None) -> None:
         """Become the outbox of these settings: the one way there, whoever made them."""
+        settings.check_one_database()
         self.settings, self.clock = settings, clock
         self.rules = house_rules(settings)
         self.listeners = listeners_of(settings)

@@ -11,9 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from postroom.claim.failpoint import reach
-from postroom.operate.recording import LISTED, By, line, name_of
 from postroom.regions.leaving import Candidate
-from postroom.regions.parcel import Departure, Parcel, Shipment, as_it_arrives
+from postroom.regions.parcel import LISTED, Departure, Mover, Parcel, Shipment, as_it_arrives
 from postroom.regions.reasons import Stays
 from postroom.store.contract import instant
 from postroom.store.enqueue import store_attachments
@@ -33,7 +32,7 @@ def obstacles(candidates: Sequence[Candidate]) -> Plan[dict[EmailId, Stays]]:
     return found
 
 
-def arrive(shipment: Shipment, *, region: str, here: str, by: By) -> Plan[dict[EmailId, Stays | None]]:
+def arrive(shipment: Shipment, *, region: str, here: str, by: Mover) -> Plan[dict[EmailId, Stays | None]]:
     """Take emails in that left a region, with all that is theirs; what was decided of each, None where it is here now.
 
     An email of which that was decided before is left as it is by now: it may have been sent since, and pruned. One
@@ -88,18 +87,16 @@ def _note_refusals(departures: Mapping[EmailId, Departure], refused: Mapping[Ema
 
 
 def _take_in(
-    parcels: Sequence[Parcel], attachments: Mapping[str, bytes], *, region: str, here: str, by: By
+    parcels: Sequence[Parcel], attachments: Mapping[str, bytes], *, region: str, here: str, by: Mover
 ) -> Plan[None]:
     carried = {digest for parcel in parcels for digest in parcel.digests} & attachments.keys()
     yield from store_attachments({digest: attachments[digest] for digest in sorted(carried)})
     now = instant((yield ask("clock"))[0][0])
-    told = {"at": now, "what": "moved", "actor": name_of(by), "detail": json.dumps({"from": region, "to": here})}
+    told = {"at": now, "what": "moved", "actor": by.name, "detail": json.dumps({"from": region, "to": here})}
     yield ask("arrive", **_rows(parcels, carried, told))
     yield ask("tally", changes=[{"name": "enqueued", "change": len(parcels)}])
     yield ask("wake_routes", routes=sorted({parcel.departure.state["route"] for parcel in parcels}))
-    yield from line(
-        by, "region_move", **{"from": region}, emails=len(parcels), ids=[each.id for each in parcels[:LISTED]]
-    )
+    yield from by.record(**{"from": region}, emails=len(parcels), ids=[each.id for each in parcels[:LISTED]])
 
 
 def _rows(parcels: Sequence[Parcel], carried: Collection[str], told: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from datetime import datetime
 from typing import Any
 
 from postroom.claim.failpoint import reach
-from postroom.operate.recording import LISTED, By, line
 from postroom.regions.parcel import (
+    LISTED,
     Departure,
+    Mover,
     Parcel,
     Shipment,
     addresses_in,
@@ -138,7 +139,7 @@ def pack(departures: Sequence[Departure]) -> Plan[Shipment]:
 
 
 def complete(
-    departures: Sequence[Departure], refused: Mapping[EmailId, str], *, region: str, by: By
+    departures: Sequence[Departure], refused: Mapping[EmailId, str], *, region: str, by: Mover
 ) -> Plan[tuple[int, int]]:
     """Believe what the other region has decided: forget what arrived there, put back what it refused.
 
@@ -154,7 +155,7 @@ def complete(
         yield from _forget(arrived)
         yield ask("tally", changes=[{"name": "moved", "change": len(arrived)}])
         yield ask("note_departed", changes=json.dumps([_change(each) for each in arrived]))
-        yield from line(by, "region_move", to=region, emails=len(arrived), ids=[each.id for each in arrived[:LISTED]])
+        yield from by.record(to=region, emails=len(arrived), ids=[each.id for each in arrived[:LISTED]])
     if back:
         yield ask("put_back", emails=[dict(each.state) for each in back])
         yield ask("wake_routes", routes=sorted({each.state["route"] for each in back}))

@@ -36,12 +36,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from postroom.claim.failpoint import reach
-from postroom.errors import ConfigurationError, PostroomError
+from postroom.errors import PostroomError
 from postroom.logs import logger
-from postroom.operate.recording import By
 from postroom.regions import arriving, leaving
 from postroom.regions.leaving import MOVABLE, Candidate, Underway
-from postroom.regions.parcel import Departure, may_be_told_of
+from postroom.regions.parcel import LISTED, Departure, Mover, may_be_told_of
 from postroom.regions.reasons import OVER, Stays
 from postroom.sealing.keyring import Keyring
 from postroom.store.ids import FIRST, new_id
@@ -50,14 +49,14 @@ from postroom.store.plan import Plan, drive
 from postroom.vocabulary import EmailId
 
 T = TypeVar("T")
+Decisions = dict[EmailId, Stays | None]
+"""What the other region says of emails: why it does not take one in, or None where it has."""
 Sized = TypeVar("Sized", Candidate, Departure)
 
 PAGE = 500
 """Emails that are looked at in one go."""
 LOAD, OCTETS = 100, 16 << 20
 """Emails, and octets of what they say and carry, that travel in one transaction; one email always does."""
-LISTED = 100
-"""Emails that a report names one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +162,7 @@ def move(
     *,
     source: Place,
     target: Place,
-    by: By,
+    by: Mover,
     with_others: bool = False,
     progress: Callable[[int], None] = _quietly,
 ) -> Crossing[Moved]:
@@ -186,18 +185,11 @@ def move(
     return account.closed((yield At(source, leaving.underway(), writes=False)))
 
 
-def resume(*, source: Place, target: Place, by: By, progress: Callable[[int], None] = _quietly) -> Crossing[Moved]:
+def resume(*, source: Place, target: Place, by: Mover, progress: Callable[[int], None] = _quietly) -> Crossing[Moved]:
     """Finish what is under way from one region to another, whoever it is for."""
     account = _Account(progress)
     yield from _finish(source, target, by, account)
     return account.closed((yield At(source, leaving.underway(), writes=False)))
-
-
-def check_apart(source: Place, target: Place) -> None:
-    """Refuse a move from a region to itself, by whichever names."""
-    same = [_whereabouts(place.database) for place in (source, target)]
-    if source.name == target.name or same[0] == same[1]:
-        raise ConfigurationError(f"{source.name} and {target.name} are one outbox; name two regions")
 
 
 def loads(emails: Sequence[Sized]) -> Iterator[list[Sized]]:
@@ -243,7 +235,7 @@ def _judge(email: Candidate, person: str, target: Place, with_others: bool) -> S
     return None
 
 
-def _finish(source: Place, target: Place, by: By, account: _Account) -> Crossing[None]:
+def _finish(source: Place, target: Place, by: Mover, account: _Account) -> Crossing[None]:
     after = FIRST
     while True:
         page: list[Departure] = yield At(source, leaving.departed(target.name, after=after, limit=PAGE), writes=False)
@@ -255,12 +247,12 @@ def _finish(source: Place, target: Place, by: By, account: _Account) -> Crossing
 
 
 def _carry(
-    load: Sequence[Departure], source: Place, target: Place, by: By, account: _Account, *, resumed: bool
+    load: Sequence[Departure], source: Place, target: Place, by: Mover, account: _Account, *, resumed: bool
 ) -> Crossing[None]:
     """Have emails that left taken in, then believe what was decided of them."""
     if not load:
         return
-    decided: dict[EmailId, Stays | None] = yield from _deliver(load, source, target, by)
+    decided: Decisions = yield from _deliver(load, source, target, by)
     reach("move_arrived")
     refused = {id: why for id, why in decided.items() if why is not None}
     yield At(source, leaving.complete(load, refused, region=target.name, by=by))
@@ -272,15 +264,15 @@ def _carry(
             account.moved(each.state["status"], held=may_be_told_of(each.state), resumed=resumed)
 
 
-def _deliver(load: Sequence[Departure], source: Place, target: Place, by: By) -> Crossing[dict[EmailId, Stays | None]]:
+def _deliver(
+    load: Sequence[Departure], source: Place, target: Place, by: Mover
+) -> Crossing[dict[EmailId, Stays | None]]:
     """What the other region decides of each. One that its database cannot hold is refused by itself, and not with it
     all that travels in the same transaction."""
     shipment = yield At(source, leaving.pack(load), writes=False)
     reach("move_packed")
     try:
-        decided: dict[EmailId, Stays | None] = yield At(
-            target, arriving.arrive(shipment, region=source.name, here=target.name, by=by)
-        )
+        decided: Decisions = yield At(target, arriving.arrive(shipment, region=source.name, here=target.name, by=by))
         return decided
     except PostroomError:
         raise
@@ -293,9 +285,3 @@ def _deliver(load: Sequence[Departure], source: Place, target: Place, by: By) ->
     for each in load:
         decided |= yield from _deliver([each], source, target, by)
     return decided
-
-
-def _whereabouts(database: Database) -> tuple[str, str]:
-    """Where a database keeps its tables, as far as its address tells."""
-    place = getattr(database, "path", None) or getattr(database, "url", "")
-    return str(place), database.dialect.tables

@@ -7,7 +7,7 @@ travels as well, without anybody having to think of it here.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,12 +17,24 @@ from postroom.compose.frozen import recipients_in
 from postroom.store.contract import moment
 from postroom.store.fields import CONTENT, STATE, Field
 from postroom.store.order import recipient_term
-from postroom.store.plan import Row
+from postroom.store.plan import Plan, Row
 from postroom.store.unreadable import DAMAGE
 from postroom.vocabulary import DEFAULT_ROUTE, EmailId, Status
 
 Values = Mapping[str, Any]
 """A row by the names of its columns, instants as datetimes."""
+
+LISTED = 100
+"""Emails that one line of a record names; how many there were is told beside them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mover:
+    """Who moves somebody, and how that is put on record, in the transaction that it tells of."""
+
+    name: str
+    record: Callable[..., Plan[None]] = field(repr=False)
+    """A plan that writes down what it is told by name. No address is among it: the record stays in both regions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

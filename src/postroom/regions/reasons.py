@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from postroom.operate.wording import count_of
-
 
 class Stays(StrEnum):
     """Why an email does not move."""
@@ -75,4 +73,4 @@ _SENTENCES = {
 def in_words(why: Stays, count: int, *, to: str) -> str:
     """How many emails stay, why, and what can be done about it."""
     one, many = _SENTENCES[why]
-    return f"{count_of(count, 'email')} {(one if count == 1 else many).format(to=to)}"
+    return f"{count:,} {f'email {one}' if count == 1 else f'emails {many}'}".format(to=to)

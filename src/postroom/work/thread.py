@@ -20,6 +20,7 @@ from postroom.config import Settings
 from postroom.duration import Duration, parse_duration
 from postroom.errors import StoreUnavailable
 from postroom.events import listeners_of
+from postroom.logs import speaking_region
 from postroom.store.dialect import Clock
 from postroom.store.housekeeping import Keep
 from postroom.store.open import AsyncDatabase, open_async_database
@@ -84,7 +85,8 @@ class WorkerThread:
         self._routes()  # what is wrong with them is told here, and not in a thread
         self._grace = grace
         self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._work()), name="postroom-worker", daemon=True)
+        name = f"postroom-worker-{self._settings.region}" if self._settings.region else "postroom-worker"
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._work()), name=name, daemon=True)
         self._failure: BaseException | None = None
 
     def start(self) -> Self:
@@ -95,9 +97,14 @@ class WorkerThread:
         return self
 
     def stop(self) -> None:
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._worker.stop)
+        self.begin_to_stop()
         self._thread.join()
+
+    def begin_to_stop(self) -> None:
+        """No new claims from now on; `stop` waits for what is under way."""
+        if self._thread.is_alive():
+            with suppress(RuntimeError):  # its loop is closed: it has just ended by itself
+                self._loop.call_soon_threadsafe(self._worker.stop)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -108,6 +115,7 @@ class WorkerThread:
     async def _work(self) -> None:
         self._loop = asyncio.get_running_loop()
         settings = self._settings
+        speaking_region.set(settings.region)
         database = open_async_database(
             settings.database.get_secret_value(),
             tables=settings.tables,

@@ -14,7 +14,6 @@ from rich.text import Text
 from postroom.channels import channels
 from postroom.cli.asking import ask_first
 from postroom.cli.choice import Json, machine_user
-from postroom.cli.everywhere import every_region
 from postroom.cli.problems import ExitCode
 from postroom.cli.screen import print_json, standard_error, standard_output
 from postroom.cli.target import Target
@@ -47,13 +46,13 @@ def move(
     json: Json = False,
 ) -> None:
     """Move what was not sent yet to a person into another region: ids, keys, history. Killed midway, run it again."""
-    known = every_region(target).regions
+    known = _regions(target)
     for name in filter(None, (from_region, to)):
         check_known(name, known)
     if finish:
         if address or dry_run or with_others:
             raise ConfigurationError("--resume finishes what has begun; leave the address and the other options out")
-        _resume(target, [from_region] if from_region else list(known), to, json=json)
+        _resume(target, [from_region] if from_region else known, to, json=json)
         return
     if not (address and from_region and to):
         raise ConfigurationError("say who moves and where: postroom region move ada@example.org --from deu1 --to usa1")
@@ -68,6 +67,13 @@ def move(
                 moving = partial(move_person, source=source, target=there, with_others=with_others, by=_mover())
                 found = run(moving(address, progress=progress))
     _tell(found, from_region, to, dry_run=dry_run, json=json)
+
+
+def _regions(target: Target) -> list[str]:
+    known = target.all_regions().regions
+    if not known:
+        raise ConfigurationError("no regions are known; name them in the settings, as [regions.deu1] database = …")
+    return list(known)
 
 
 def _resume(target: Target, sources: list[str], to: str, *, json: bool) -> None:
@@ -158,12 +164,11 @@ def _sentences(moved: Moved, source: str, to: str, *, dry_run: bool) -> Iterator
         yield f"{count_of(moved.resumed, 'email')} of these had left before, by a move that was cut short"
     if moved.held:
         held = "waits" if moved.held == 1 else "wait"
-        yield (
-            f"{count_of(moved.held, 'email')} of these {held} in {to} for a person: in doubt since a worker of {source} "
-            "died, whose journal may know more"
-        )
+        why = f"in doubt since a worker of {source} died, whose journal may know more"
+        yield f"{count_of(moved.held, 'email')} of these {held} in {to} for a person: {why}"
     for why, count in moved.stays.items():
         yield in_words(why, count, to=to)
     for each in moved.underway:
         verb = "is" if each.emails == 1 else "are"
-        yield f"{count_of(each.emails, 'email')} {verb} still on the way to {each.region}; `postroom region move --resume`"
+        where = f"still on the way to {each.region}; `postroom region move --resume` finishes that"
+        yield f"{count_of(each.emails, 'email')} {verb} {where}"

@@ -36,13 +36,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from postroom.claim.failpoint import reach
-from postroom.errors import PostroomError
 from postroom.logs import logger
 from postroom.regions import arriving, leaving
 from postroom.regions.leaving import MOVABLE, Candidate, Underway
 from postroom.regions.parcel import LISTED, Departure, Mover, may_be_told_of
 from postroom.regions.reasons import OVER, Stays
 from postroom.sealing.keyring import Keyring
+from postroom.store.failures import unfit
 from postroom.store.ids import FIRST, new_id
 from postroom.store.open import Database
 from postroom.store.plan import Plan, drive
@@ -274,9 +274,9 @@ def _deliver(
     try:
         decided: Decisions = yield At(target, arriving.arrive(shipment, region=source.name, here=target.name, by=by))
         return decided
-    except PostroomError:
-        raise
-    except Exception as error:  # noqa: BLE001  a driver's: something in these emails
+    except Exception as error:
+        if not unfit(error):
+            raise
         if len(load) == 1:
             logger.error("email cannot be moved", email_id=load[0].id, error=type(error).__name__)
             decided = yield At(target, arriving.refuse(load, region=source.name))

@@ -197,9 +197,11 @@ new_uses AS (
 new_events AS (
     INSERT INTO postroom.events (email_id, at, what, attempt, actor, detail)
     SELECT email_id, at, what, attempt, actor, detail
-    FROM json_to_recordset((:events::text)::json) WITH ORDINALITY AS n (
-        email_id uuid, at timestamptz, what text, attempt integer, actor text, detail text, place
-    )
+    FROM ROWS FROM (
+        json_to_recordset((:events::text)::json) AS (
+            email_id uuid, at timestamptz, what text, attempt integer, actor text, detail text
+        )
+    ) WITH ORDINALITY AS n (email_id, at, what, attempt, actor, detail, place)
     ORDER BY place
 )
 INSERT INTO postroom.emails ({state})

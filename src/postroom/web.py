@@ -10,8 +10,8 @@ The admin app needs `pip install 'postroom[web]'`; nothing else in Postroom does
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from postroom.duration import Duration
@@ -23,6 +23,7 @@ from postroom.store.plan import Plan
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+    from starlette.types import ASGIApp
 
 T = TypeVar("T")
 
@@ -53,19 +54,44 @@ def admin(outbox: AsyncOutbox | Outbox, *, dev: bool = False) -> FastAPI:
     machine in without, and is for development only. The outbox stays yours to close; a blocking `Outbox` is used from
     threads, so that no event loop waits for it.
     """
-    try:
+    with _installed():
         from postroom.admin.app import build
+    return build(_awaiting(outbox), dev=dev)
+
+
+def desk(regions: Regions | AsyncRegions, *, dev: bool = False) -> ASGIApp:
+    """One desk over all regions: `/regions` tells how each is doing, `/regions/deu1/admin` is the admin app of one.
+
+    Who may sign in to a region is who has an account in its own database; a session there opens no other region. The
+    overview shows numbers and states of all regions to whoever is signed in to at least one, and never an address. The
+    regions stay yours to close; one whose database this machine does not know is shown by its name.
+    """
+    with _installed():
+        from postroom.admin.desk import build_desk
+    outboxes: dict[str, AsyncOutbox] = {}
+    for name in regions:
+        with suppress(ConfigurationError):
+            outboxes[name] = _awaiting(regions[name])
+    return build_desk(outboxes, unknown=[name for name in regions if name not in outboxes], dev=dev)
+
+
+@contextmanager
+def _installed() -> Iterator[None]:
+    """What is missing is told with how to get it."""
+    try:
+        yield
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "postroom":
             raise
         raise ConfigurationError(
             f"the admin app needs {error.name}: install it with `pip install 'postroom[web]'`"
         ) from error
-    return build(outbox if isinstance(outbox, AsyncOutbox) else _awaiting(outbox), dev=dev)
 
 
-def _awaiting(outbox: Outbox) -> AsyncOutbox:
+def _awaiting(outbox: Outbox | AsyncOutbox) -> AsyncOutbox:
     """The same outbox for an event loop."""
+    if isinstance(outbox, AsyncOutbox):
+        return outbox
     twin = AsyncOutbox.from_settings(outbox.settings, clock=outbox.clock)
     twin.rules = outbox.rules
     twin.database = cast("AsyncDatabase", InThreads(outbox.database))

@@ -181,6 +181,12 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "list a tag and a status": _list(Filter(tag="live-7", status=Status.DEAD)),
     "list a route": _list(Filter(route="backup")),
     "list a route and a status": _list(Filter(route="backup", status=Status.DEAD)),
+    "list a template": _list(Filter(template="hub.past")),
+    "list a version and a status": _list(Filter(version="9f2c1a83b0de", status=Status.DEAD)),
+    "list a version, a workspace and a language": _list(
+        Filter(version="9f2c1a83b0de", workspace="acme", language="de")
+    ),
+    "edge of a template": lambda house: overview.edge(Filter(template="hub.past"), before=None, window=500),
     "list a key": _list(Filter(key="past-100000")),
     "list a time": _list(Filter(since=datetime.now(UTC) - timedelta(minutes=5))),
     "list a time long ago": _list(Filter(until=LONG_AGO)),

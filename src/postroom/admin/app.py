@@ -24,10 +24,11 @@ PARTS = ("postroom.admin.signin", "postroom.admin.pages", "postroom.metrics.web"
 STATIC = Path(__file__).parent / "static"
 
 
-def build(outbox: AsyncOutbox, *, dev: bool = False) -> FastAPI:
+def build(outbox: AsyncOutbox, *, dev: bool = False, among_regions: bool = False) -> FastAPI:
     """The app. The outbox stays the caller's: it is used here, and closed by whoever opened it.
 
-    With `dev`, whoever sits at this machine is let in without signing in.
+    With `dev`, whoever sits at this machine is let in without signing in. `among_regions`: it is one of those under a
+    desk over regions, at `…/regions/NAME`, and its pages lead back there.
     """
     app = FastAPI(
         title="Postroom",
@@ -44,6 +45,7 @@ def build(outbox: AsyncOutbox, *, dev: bool = False) -> FastAPI:
     app.openapi = lambda: within(outbox.rules.limits, FastAPI.openapi(app))  # type: ignore[method-assign]
     app.state.operations = AsyncOperations(outbox)
     app.state.workshop = Workshop()
+    app.state.among_regions = among_regions
     errors.install(app)
     security.install(app, outbox, outbox.settings, dev=dev)
     app.include_router(health.router)

@@ -19,12 +19,14 @@ from postroom.accounts.telling import email_ids, particulars, sentence
 from postroom.admin.conversations import conversation, reply_in_words
 from postroom.admin.economy import tag_of
 from postroom.admin.notices import without_notice
+from postroom.admin.places import root_of
 from postroom.admin.visit import known_visit
 from postroom.admin.wording import (
     clock,
     counted,
     exact,
     iso,
+    language_label,
     milliseconds,
     octets,
     policy_label,
@@ -58,6 +60,7 @@ def environment() -> Environment:
         "exact": exact,
         "in_words": in_words,
         "iso": iso,
+        "language_label": language_label,
         "milliseconds": milliseconds,
         "octets": octets,
         "policy_label": policy_label,
@@ -83,12 +86,19 @@ def render(
         "refreshing": is_refresh(request),
         "dev": bool(getattr(request.app.state, "dev", False)),
         "delivery": _delivery(request),
+        "region": request.app.state.operations.outbox.settings.region,
+        "regions": regions_path(request),
         "notice": None,
         "section": None,
     }
     page = environment().get_template(template).render(common | context)
     told = {"Cache-Control": "no-store", "ETag": _tag(request, page, common["csrf"]), **(headers or {})}
     return HTMLResponse(page, status_code=status, headers=told)
+
+
+def regions_path(request: Request) -> str | None:
+    """Where all regions are shown; None where this app is not one of theirs."""
+    return root_of(request).rpartition("/")[0] if request.app.state.among_regions else None
 
 
 def is_refresh(request: Request) -> bool:

@@ -102,6 +102,8 @@ class Settings(BaseSettings):
     """The region this process belongs to: one of `regions`, if there are any."""
     regions: dict[str, RegionTable] = {}
     """Regions by name, each with a database of its own and what else differs there; in use as `of_region()`."""
+    portals: tuple[str, ...] = ()
+    """Where the application keeps its portals: `module:name` of each, such as `shop.mail:hub`."""
     sender: str | None = None
     """Who emails are from when they do not say."""
     policy: str = "patient"

@@ -6,7 +6,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from postroom.compose.edition import write_edition
 from postroom.compose.frozen import APART, Frozen
+from postroom.compose.late import LATE, is_late
 from postroom.errors import UnreadableEmail
 from postroom.sealing.keyring import Keyring
 from postroom.vocabulary import SENSITIVE, EmailId
@@ -32,7 +34,7 @@ class Opened:
 
 def is_apart(envelope: str) -> bool:
     """Whether an envelope says that the content is in a box."""
-    return envelope.startswith(APART)
+    return envelope.removeprefix(LATE).startswith(APART)
 
 
 def is_box(digest: str) -> bool:
@@ -41,13 +43,16 @@ def is_box(digest: str) -> bool:
 
 
 def put_apart(letter: Frozen, *, id: EmailId, keyring: Keyring) -> Frozen:
-    """The letter with its content in a box, and in its place whom it is for.
+    """The letter with its content in a box, and in its place whom it is for, and which template it is of.
 
     Its fingerprint is one of the recipients alone: nobody can try out what it says, with or without a key.
     """
     name = _name(id, 1)
     # The name of the box comes first: a fingerprint is made of what follows the first comma.
-    outside = f'{APART}{{"attachments":[{{"digest":"{name}"}}],"to":{json.dumps(letter.recipients)}}}'
+    late = LATE if is_late(letter.envelope) else ""
+    edition = f"{write_edition(letter.edition)}," if letter.edition else ""
+    to = json.dumps(letter.recipients)
+    outside = f'{late}{APART}{{"attachments":[{{"digest":"{name}"}}],{edition}"to":{to}}}'
     return Frozen(
         subject=SENSITIVE,
         message_id=letter.message_id,
@@ -58,6 +63,7 @@ def put_apart(letter: Frozen, *, id: EmailId, keyring: Keyring) -> Frozen:
         recipients=letter.recipients,
         attachments=((name, keyring.close(_packed(letter), id=id, version=1)),),
         tags=letter.tags,
+        edition=letter.edition,
     )
 
 

@@ -1,4 +1,4 @@
-"""Templates: template list, check, new."""
+"""Templates: template list, check, new, preview."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.text import Text
 
 from postroom.cli.choice import Json
 from postroom.cli.command import command
+from postroom.cli.previewing import preview
 from postroom.cli.problems import ExitCode
 from postroom.cli.screen import print_json, standard_error, standard_output
 from postroom.cli.target import Target
@@ -213,7 +214,7 @@ def _portal_record(portal: Portal, templates: list[Any]) -> dict[str, Any]:
     }
 
 
-COMMANDS: dict[str, Callable[..., None]] = {"list": list_templates, "check": check, "new": new}
+COMMANDS: dict[str, Callable[..., None]] = {"list": list_templates, "check": check, "new": new, "preview": preview}
 
 app = typer.Typer(help="Templates: which there are, and what is wrong with them.", no_args_is_help=True)
 

@@ -24,7 +24,7 @@ from postroom.compose.frozen import (
     write_envelope,
 )
 from postroom.compose.invite import with_attendees
-from postroom.compose.late import LATE, Words
+from postroom.compose.late import LATE, Words, is_late
 from postroom.compose.limits import Limits
 from postroom.compose.mime import write_message
 from postroom.compose.size import estimated_size
@@ -91,7 +91,7 @@ class Letter:
             subject=self.subject,
             message_id=self.message_id,
             envelope=envelope if self.late is None else LATE + envelope,
-            text=self.text,
+            text=self.text if self.late is None else self.late,
             html=self.html,
             size=_size(self),
             recipients=self.recipients,
@@ -121,6 +121,8 @@ class Letter:
     ) -> Letter:
         """The letter that was frozen. Nothing is checked again: what was stored was checked before."""
         rest = read_envelope(envelope, attachments)
+        if is_late(envelope):
+            rest["late"], text = text, None
         return cls(subject=subject, message_id=message_id, text=text, html=html, **rest)
 
     @property

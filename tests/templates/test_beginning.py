@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -24,11 +23,15 @@ EVERY_TYPE = (
 )
 
 
+def paste(beginning: Beginning, portal: Portal) -> None:
+    exec(compile(beginning.code(), "pasted", "exec", dont_inherit=True), {"hub": portal})
+
+
 def pasted(beginning: Beginning, root: Path, **given: object) -> list[Finding]:
     """What a check finds once the class is pasted beside the portal."""
     brand = Brand(name="Hub & Co", footer="Hub's Ltd", website="https://hub.example", **given)  # type: ignore[arg-type]
     portal = Portal("hub", templates=root, brand=brand)
-    exec(beginning.code(), {"hub": portal})
+    paste(beginning, portal)
     return list(check_portal(portal))
 
 
@@ -57,7 +60,7 @@ def test_a_light_brand_has_dark_words_on_its_button(tmp_path: Path) -> None:
 
 
 def test_a_layout_that_is_there_is_extended_and_left_alone(tmp_path: Path) -> None:
-    layout = '<html lang="en"><head>{% block title %}{% endblock %}</head><body>{% block words %}{% endblock %}</body></html>'
+    layout = '<html lang="en"><title>{% block title %}{% endblock %}</title>{% block words %}{% endblock %}</html>'
     (tmp_path / "layout.html").write_text(layout)
     beginning = Beginning(portal="hub", name="welcome")
 
@@ -118,6 +121,6 @@ def test_a_variable_is_given_once() -> None:
 @pytest.mark.parametrize("name", ["welcome", "forgot_password", "tfa_2", "a_b_c"])
 def test_the_class_has_the_name_of_the_template(name: str, tmp_path: Path) -> None:
     portal = Portal("hub", templates=tmp_path, brand=Brand(name="Hub"))
-    exec(Beginning(portal="hub", name=name).code(), {"hub": portal, "dataclass": dataclass})
+    paste(Beginning(portal="hub", name=name), portal)
 
     assert portal.names == (name,)

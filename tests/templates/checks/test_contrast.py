@@ -134,6 +134,30 @@ def test_dark_rules_that_do_not_hold_or_are_not_understood_change_nothing(rules:
     assert problems(body, ".page { background: #fff } .words { color: #222 }" + DARK.replace("RULES", rules)) == []
 
 
+@pytest.mark.parametrize(
+    ("says", "color", "told"),
+    [
+        ("", "#eee", []),
+        ("", "#222", []),
+        ('<meta name="color-scheme" content="light dark">', "#eee", []),
+        ('<meta name="color-scheme" content="light dark">', "#222", ["#222222 on #121212 on a dark screen"]),
+        ('<body style="color-scheme: light dark">', "#222", ["#222222 on #121212"]),
+        ("<style>@media screen { :root { color-scheme: light dark } }</style>", "#222", ["#222222 on #121212"]),
+    ],
+)
+def test_a_page_that_paints_no_background_stands_on_the_screen_it_says_it_is_made_for(
+    says: str, color: str, told: list[str]
+) -> None:
+    html = (
+        f"<head>{says}<style>@media (prefers-color-scheme: dark) {{ p {{ color: {color} !important }} }}</style></head>"
+    )
+
+    found = [each.problem for each in check_contrast(Place(template="hub.welcome"), Page.of(f"{html}<p>x</p>"))]
+
+    assert [each for each in told if not any(each in problem for problem in found)] == []
+    assert bool(found) is bool(told)
+
+
 @given(st.text(alphabet="{}();:@,.#!/*abc \n", max_size=80))
 def test_no_styles_break_the_measuring(noise: str) -> None:
     html = f'<style>@media (prefers-color-scheme: dark) {{ {noise} }} {noise}</style><p style="{noise}">x</p>'

@@ -33,7 +33,8 @@ VALUES: dict[str, Any] = {
     "whole": 10.0, "yes": True, "no": False, "nothing": None, "numbers": [3, 1, 2, 1], "words": ["b", "A", "<i>", "a"],
     "people": [{"name": "Ada", "age": 36}, {"name": "bob", "age": 7}, {"name": "Cy", "age": 36}],
     "table": {"b": 1, "a": 2},
-    "day": date(2026, 5, 17), "later": date(2026, 6, 1), "at": datetime(2026, 5, 17, 9, 30, tzinfo=UTC), "total": Decimal("19.90"),
+    "day": date(2026, 5, 17), "later": date(2026, 6, 1),
+    "at": datetime(2026, 5, 17, 9, 30, tzinfo=UTC), "total": Decimal("19.90"),
     "long": "the quick brown fox jumps over the lazy dog and averyveryverylongwordindeed",
 }  # fmt: skip
 

@@ -14,19 +14,20 @@ from typing import Any
 import psycopg
 import pytest
 
-from postroom import Filter, Outbox, Status
+from postroom import Edition, Filter, Outbox, Status
 from postroom.compose import DEFAULT_LIMITS
 from postroom.outbox.submission import Submission
 from postroom.regions import arriving, leaving
 from postroom.store import acts, claims, dismissals, dispatch, housekeeping, overview, questions
 from postroom.store.changes import Cursor, newest_events, read_events
 from postroom.store.contents import read_content, read_letter
-from postroom.store.contract import Claim, Settlement
+from postroom.store.contract import Claim, Claimed, Settlement
 from postroom.store.enqueue import enqueue
 from postroom.store.ids import FIRST, new_id
 from postroom.store.plan import Plan, ask
 from postroom.store.queries import ParameterStyle
 from postroom.store.recall import Accepted, recall
+from postroom.store.wording import Worded, put_words
 from postroom.vocabulary import LeaseToken, Priority
 from tests.regions.moving.pair import MOVER
 from tests.servers.postgres import PostgresServer
@@ -61,6 +62,23 @@ def _erasing(house: House) -> Plan[None]:
     yield ask("blank", contents=[{"email_id": id, "version": 1, "subject": "s", "envelope": "e"} for id in ids])
     yield ask("drop_uses", ids=ids)
     yield ask("unused_boxes", limit=500)
+
+
+def _rendering(house: House) -> Plan[None]:
+    """The words of emails in hand, rendered from other files than they were composed with."""
+    old = Edition(portal="hub", template="welcome", version="9f2c1a83b0de", language="de")
+    new = replace(old, version="000000000001")
+    letter = house.outbox.rules.order(Submission(email(edition=new))).letter
+    held = house.outbox.database.run(_held(house))
+    yield from put_words([Worded(claimed=each, letter=letter, was=old, edition=new) for each in held])
+
+
+def _held(house: House) -> Plan[list[Claimed]]:
+    """As their owner has them."""
+    found: list[Claimed] = []
+    for claim in house.claims:
+        found += yield from dispatch.read_owned(claim)
+    return found
 
 
 def _undoing(house: House) -> Plan[None]:
@@ -121,6 +139,7 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "claim onto another route": lambda house: claims.claim(
         worker="w", lease=LEASE, urgent=50, normal=30, bulk=20, onto="backup", reason="down"
     ),
+    "put words": _rendering,
     "take_over": lambda house: claims.take_over(worker="w", lease=LEASE, limit=100),
     "renew": lambda house: claims.renew(house.claims, lease=LEASE),
     "note_dots": lambda house: claims.note_dots(house.claims),

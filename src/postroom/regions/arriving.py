@@ -90,7 +90,7 @@ def _take_in(
     parcels: Sequence[Parcel], attachments: Mapping[str, bytes], *, region: str, here: str, by: Mover
 ) -> Plan[None]:
     carried = {digest for parcel in parcels for digest in parcel.digests} & attachments.keys()
-    yield from store_attachments({digest: attachments[digest] for digest in sorted(carried)})
+    yield from store_attachments((digest, attachments[digest]) for digest in sorted(carried))
     now = instant((yield ask("clock"))[0][0])
     told = {"at": now, "what": "moved", "actor": by.name, "detail": json.dumps({"from": region, "to": here})}
     yield ask("arrive", **_rows(parcels, carried, told))

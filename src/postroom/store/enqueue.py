@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import chain, islice
 
@@ -30,7 +30,7 @@ def enqueue(orders: Sequence[Order]) -> Plan[list[Receipt]]:
     if len(orders) == 1 and _is_plain(orders[0]):
         yield ask("enqueue_one", **orders[0].as_plain_row())
         return [Receipt(id=orders[0].id)]
-    yield from store_attachments({digest: content for order in orders for digest, content in order.letter.attachments})
+    yield from store_attachments(attachment for order in orders for attachment in order.letter.attachments)
     rows = yield ask("enqueue", emails=[order.as_row() for order in orders])
     entered = {row[0] for row in rows}
     firsts = yield from _first_under_keys([order for order in orders if order.id not in entered])
@@ -103,11 +103,12 @@ def _copy(run: _Run) -> Plan[int]:
     return len(run.states)
 
 
-def store_attachments(contents: Mapping[str, bytes]) -> Plan[None]:
-    """Have every attachment in the store, by digest, held until the transaction ends.
+def store_attachments(attachments: Iterable[tuple[str, bytes]]) -> Plan[None]:
+    """Have every attachment in the store, held until the transaction ends.
 
     Between storing and holding, a sweep may take one away that was there and unused: then it is stored again.
     """
+    contents = dict(attachments)
     while contents:
         for digest, content in sorted(contents.items()):
             yield ask("store_attachment", digest=digest, content=content, size=len(content))

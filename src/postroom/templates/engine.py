@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from datetime import date, time
 from decimal import Decimal
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import BaseLoader, StrictUndefined, TemplateSyntaxError, UndefinedError, nodes, pass_context
 from jinja2.environment import TemplateModule
@@ -25,6 +25,9 @@ from markupsafe import Markup, escape
 
 from postroom.spelling import nearest
 from postroom.templates.budget import current
+
+if TYPE_CHECKING:
+    from postroom.templates.facts import Facts
 
 NUMBERS = (int, float, Decimal)
 _LARGEST = 10**30
@@ -220,6 +223,8 @@ class Engine(SandboxedEnvironment):
             cache_size=-1,
             auto_reload=False,
         )
+        self.facts: dict[tuple[str, str], Facts] = {}
+        """What was found out about files, by their names and what they say: see `facts.py`."""
         self.globals = {"range": _range, **known}
         self.filters = {
             **{name: _of_text(FILTERS[name]) for name in _OF_TEXT},

@@ -5,9 +5,9 @@ rendered email (`rendered`, `contrast`, `remote`), and what a second engine make
 says it all in one table. Nothing is sent, fetched or stored.
 """
 
-from postroom.templates.checks.checking import check_portal, check_template
+from postroom.templates.checks.checking import check_folders, check_portal, check_template
 from postroom.templates.checks.finding import Finding, Severity
 from postroom.templates.checks.matrix import Cell, Matrix
 from postroom.templates.checks.rendered import check_rendered
 
-__all__ = ["Cell", "Finding", "Matrix", "Severity", "check_portal", "check_rendered", "check_template"]
+__all__ = ["Cell", "Finding", "Matrix", "Severity", "check_folders", "check_portal", "check_rendered", "check_template"]

@@ -9,8 +9,9 @@ from typing import Any
 from postroom.errors import ConfigurationError, InvalidTemplate
 from postroom.templates.checks.finding import Finding, Place
 from postroom.templates.checks.places import body_of, file_of
+from postroom.templates.checks.remote import check_sources
 from postroom.templates.checks.rendered import check_rendered
-from postroom.templates.checks.second_engine import SecondEngine
+from postroom.templates.checks.second_engine import SecondEngine, second_engine
 from postroom.templates.checks.second_opinion import check_second_opinion
 from postroom.templates.checks.variables import check_variables
 from postroom.templates.files import SAMPLE, SUBJECT, TEXT
@@ -31,6 +32,12 @@ def check_portal(portal: Portal) -> Iterator[Finding]:
 
 def check_folders(portal: Portal) -> Iterator[Finding]:
     """Folders that no code knows: nobody can send what is in them."""
+    if not portal.names:
+        yield Place(template=portal.name).warning(
+            "no-class",
+            "no class names a template of this portal",
+            f"begin one with `postroom template new {portal.name} welcome`",
+        )
     for name in portal.files.folders():
         if name not in portal.names:
             yield Place(template=f"{portal.name}.{name}").error(
@@ -80,8 +87,9 @@ def _check_language(portal: Portal, name: str, language: str) -> Iterator[Findin
     except (InvalidTemplate, ConfigurationError) as error:
         yield _broken(place, error, name)
         return
-    second = SecondEngine(template.engine, language)
+    second = second_engine(template.engine, language)
     yield from check_variables(place, template, second)
+    yield from check_sources(place, template.sources)
     yield from _check_samples(portal, name, template, second, place)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 _HEX = re.compile(r"#([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})")
 _RGB = re.compile(r"rgba?\(([^)]*)\)")
@@ -48,6 +49,7 @@ class Colour:
 BLACK, WHITE, LINK = Colour(0, 0, 0), Colour(255, 255, 255), Colour(0, 0, 238)
 
 
+@lru_cache(maxsize=1024)
 def colour_of(text: str) -> Colour | None:
     """A colour from its spelling; None for what is none that is known here."""
     text = text.strip().lower()

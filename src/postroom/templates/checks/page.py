@@ -23,6 +23,10 @@ class Element:
     attributes: Mapping[str, str]
     parent: Element | None = None
     children: list[Element | str] = field(default_factory=list)
+    classes: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.classes = frozenset(self.attributes.get("class", "").split())
 
     def walk(self) -> Iterator[Element]:
         """It and all within, in the order of the page."""
@@ -42,9 +46,6 @@ class Element:
     def words(self) -> str:
         """The text in it, and of all within."""
         return "".join(each for element in self.walk() for each in element.children if isinstance(each, str)).strip()
-
-    def classes(self) -> frozenset[str]:
-        return frozenset(self.attributes.get("class", "").split())
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from datetime import date, time
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import TemplateNotFound
@@ -97,6 +98,12 @@ class SecondEngine:
         return with_state
 
 
+@lru_cache(maxsize=32)
+def second_engine(engine: Engine, language: str) -> SecondEngine:
+    """One for each engine: what it has compiled serves all templates of a portal."""
+    return SecondEngine(engine, language)
+
+
 def comparable(values: Any) -> Any:
     """Values as both engines understand them: MiniJinja has no decimal numbers, and would print 1.50 as 1.5."""
     if isinstance(values, dict):
@@ -107,7 +114,12 @@ def comparable(values: Any) -> Any:
 
 
 def _put_out(value: Any) -> Any:
-    """Texts and numbers it writes by itself; a moment as we write it; a hole is one here, too."""
-    if isinstance(value, date | time | bool | list | dict) or value is None:
+    """Texts and numbers it writes by itself; a moment as we write it; a hole is one here, too.
+
+    It cannot tell `None` from `{{ "so" if it_is }}` of what is not so; the first engine has refused the former.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, date | time | bool | list | dict):
         return printed(value)
     return NotImplemented

@@ -81,5 +81,5 @@ def _near(text: str, other: str) -> str:
     if differs is None:
         differs = min(len(text), len(other))
     begins, ends = max(0, differs - _AROUND), differs + _AROUND
-    shown = " ".join(text[begins:ends].split())
+    shown = text[begins:ends].replace("\n", "⏎")
     return f"{'…' if begins else ''}{shown}{'…' if ends < len(text) else ''}"

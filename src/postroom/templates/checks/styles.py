@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from postroom.templates.checks.page import Element
 
@@ -33,7 +34,7 @@ class _Step:
     def fits(self, element: Element) -> bool:
         return (
             self.tag in ("", "*", element.tag)
-            and self.classes <= element.classes()
+            and self.classes <= element.classes
             and self.id in ("", element.attributes.get("id", ""))
         )
 
@@ -64,7 +65,8 @@ class Rule:
         return all(any(step.fits(each) for each in around) for step in reversed(outer))
 
 
-def declarations(style: str) -> dict[str, Declaration]:
+@lru_cache(maxsize=1024)
+def declarations(style: str) -> Mapping[str, Declaration]:
     """What a `style` says, by property; of two for the same one, the later, unless the earlier is important."""
     found: dict[str, Declaration] = {}
     for each in _statements(style):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
-from jinja2.meta import find_undeclared_variables
 from minijinja import TemplateError
 
 from postroom.spelling import nearest
@@ -22,7 +21,7 @@ def check_variables(place: Place, template: Template, second: SecondEngine) -> I
     """Variables that nobody uses, fields of them that are not there, and whether both engines see the same ones."""
     contract, used = template.contract, set[str]()
     for file, source in template.sources.items():
-        asked = find_undeclared_variables(template.engine.parse(source, file)) & {*contract.names}
+        asked = template.facts[file].asks & {*contract.names}
         used |= asked
         try:
             paths = second.variables(source)
@@ -98,5 +97,5 @@ def _first(path: str) -> str:
     return path.partition(".")[0]
 
 
-def _listed(names: set[str]) -> str:
+def _listed(names: Collection[str]) -> str:
     return ", ".join(sorted(names)) or "nothing"

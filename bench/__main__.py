@@ -28,12 +28,14 @@ from bench.parts import (
     recovery,
     routes,
     smtp,
+    templates,
 )
 from bench.readings import Contestant, Results, take_in_turns
 from bench.world import FULL, QUICK, ROOT, Scale, World
 
 PARTS: dict[str, Callable[[World], list[Contestant]]] = {
     "mime": mime.contestants,
+    "templates": templates.contestants,
     "smtp": smtp.contestants,
     "enqueue": enqueue.contestants,
     "drain": drain.contestants,

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from postroom.outbox.awaiting import AsyncOutbox
     from postroom.outbox.blocking import Outbox
     from postroom.outbox.outcome import SendOutcome
+    from postroom.regions.awaiting import AsyncRegions
+    from postroom.regions.blocking import Regions
     from postroom.settle.policy import RetryPolicy
     from postroom.store.contract import Filter, Page, Receipt, StoredEmail
     from postroom.templates.brand import Brand
@@ -36,6 +38,7 @@ __version__ = "0.1.0"
 HOMES = {
     "Address": "postroom.compose.address",
     "AsyncOutbox": "postroom.outbox.awaiting",
+    "AsyncRegions": "postroom.regions.awaiting",
     "Attachment": "postroom.compose.attachment",
     "Brand": "postroom.templates.brand",
     "DeadReason": "postroom.vocabulary",
@@ -52,6 +55,7 @@ HOMES = {
     "PostroomError": "postroom.errors",
     "Priority": "postroom.vocabulary",
     "Receipt": "postroom.store.contract",
+    "Regions": "postroom.regions.blocking",
     "RetryPolicy": "postroom.settle.policy",
     "RouteSettings": "postroom.config.routes",
     "SendOutcome": "postroom.outbox.outcome",
@@ -66,6 +70,7 @@ HOMES = {
 __all__ = [
     "Address",
     "AsyncOutbox",
+    "AsyncRegions",
     "Attachment",
     "Brand",
     "DeadReason",
@@ -82,6 +87,7 @@ __all__ = [
     "PostroomError",
     "Priority",
     "Receipt",
+    "Regions",
     "RetryPolicy",
     "RouteSettings",
     "SendOutcome",

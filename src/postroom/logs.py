@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, MutableMapping
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from structlog.stdlib import BoundLogger
 
 logging.getLogger("postroom").addHandler(logging.NullHandler())
+
+speaking_region: ContextVar[str] = ContextVar("postroom_region", default="")
+"""Whose events are told: what works for one region sets it, and every event of that work says so."""
 
 _OF_THE_CALL = ("exc_info", "stack_info", "stacklevel")
 """What the standard library wants beside the fields."""
@@ -53,6 +57,8 @@ def in_words(event: str, fields: Mapping[str, Any]) -> str:
 
 def _as_record(_logger: object, _method: str, fields: MutableMapping[str, Any]) -> dict[str, Any]:
     event = str(fields.pop("event"))
+    if region := speaking_region.get():
+        fields.setdefault("region", region)
     of_the_call = {name: fields.pop(name) for name in _OF_THE_CALL if name in fields}
     return {"msg": in_words(event, fields), "extra": {"event": event, **fields}, **of_the_call}
 

@@ -1,22 +1,51 @@
-"""The admin app for your own ASGI app: `app.mount("/postroom", postroom.web.admin(outbox))`.
+"""Postroom inside your own ASGI app.
 
-Needs `pip install 'postroom[web]'`; nothing else in Postroom does.
+    app = FastAPI(lifespan=postroom.web.lifespan(outbox))  # the worker runs with the app, and stops with it
+    app.mount("/postroom", postroom.web.admin(outbox))     # the admin app
+    app.mount("/postroom", postroom.web.desk(regions))     # or one desk over several regions
+
+The admin app needs `pip install 'postroom[web]'`; nothing else in Postroom does, and neither does `lifespan`.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, TypeVar, cast
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from postroom.duration import Duration
 from postroom.errors import ConfigurationError
 from postroom.outbox import AsyncOutbox, Outbox
+from postroom.regions import AsyncRegions, Regions
+from postroom.regions.working import Outboxes, workers_of
 from postroom.store.open import AsyncDatabase, Database
 from postroom.store.plan import Plan
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+    from starlette.types import ASGIApp
 
 T = TypeVar("T")
+
+
+def lifespan(outboxes: Outboxes, *, grace: Duration = "30s") -> Callable[[Any], AbstractAsyncContextManager[None]]:
+    """A lifespan for an ASGI application that runs the worker inside it, in a thread of its own.
+
+        app = FastAPI(lifespan=postroom.web.lifespan(outbox))
+
+    For one outbox, several, or `Regions`. When the application stops, nothing more is claimed; what is under way may
+    finish within `grace`, and the rest goes back to `pending`. Where `EMAIL_WORKER_ENABLED` is false, for all or for a
+    region, nothing is run there. The outboxes stay yours to close. An application that has a lifespan of its own
+    enters this one within it: `async with postroom.web.lifespan(outbox)(app): yield`.
+    """
+
+    @asynccontextmanager
+    async def running(app: Any) -> AsyncIterator[None]:
+        async with workers_of(outboxes, grace=grace):
+            yield
+
+    return running
 
 
 def admin(outbox: AsyncOutbox | Outbox, *, dev: bool = False) -> FastAPI:
@@ -26,19 +55,44 @@ def admin(outbox: AsyncOutbox | Outbox, *, dev: bool = False) -> FastAPI:
     machine in without, and is for development only. The outbox stays yours to close; a blocking `Outbox` is used from
     threads, so that no event loop waits for it.
     """
-    try:
+    with _installed():
         from postroom.admin.app import build
+    return build(_awaiting(outbox), dev=dev)
+
+
+def desk(regions: Regions | AsyncRegions, *, dev: bool = False) -> ASGIApp:
+    """One desk over all regions: `/regions` tells how each is doing, `/regions/deu1/admin` is the admin app of one.
+
+    Who may sign in to a region is who has an account in its own database; a session there opens no other region. The
+    overview shows numbers and states of all regions to whoever is signed in to at least one, and never an address. The
+    regions stay yours to close; one whose database this machine does not know is shown by its name.
+    """
+    with _installed():
+        from postroom.admin.desk import build_desk
+    outboxes: dict[str, AsyncOutbox] = {}
+    for name in regions:
+        with suppress(ConfigurationError):
+            outboxes[name] = _awaiting(regions[name])
+    return build_desk(outboxes, unknown=[name for name in regions if name not in outboxes], dev=dev)
+
+
+@contextmanager
+def _installed() -> Iterator[None]:
+    """What is missing is told with how to get it."""
+    try:
+        yield
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "postroom":
             raise
         raise ConfigurationError(
             f"the admin app needs {error.name}: install it with `pip install 'postroom[web]'`"
         ) from error
-    return build(outbox if isinstance(outbox, AsyncOutbox) else _awaiting(outbox), dev=dev)
 
 
-def _awaiting(outbox: Outbox) -> AsyncOutbox:
+def _awaiting(outbox: Outbox | AsyncOutbox) -> AsyncOutbox:
     """The same outbox for an event loop."""
+    if isinstance(outbox, AsyncOutbox):
+        return outbox
     twin = AsyncOutbox.from_settings(outbox.settings, clock=outbox.clock)
     twin.rules = outbox.rules
     twin.database = cast("AsyncDatabase", InThreads(outbox.database))

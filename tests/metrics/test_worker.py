@@ -27,7 +27,7 @@ from postroom.send.smtp.pool import SmtpTransport
 from postroom.store.open import open_async_database
 from postroom.testing import ScriptedSmtp
 from postroom.work.pulse import Pulse
-from postroom.work.supervise import supervise
+from postroom.work.supervise import posts, supervise
 from postroom.work.worker import Worker, WorkerSettings
 from tests.metrics.scrape import Scrape, family_name
 from tests.store.journey import email
@@ -164,7 +164,7 @@ def test_each_of_several_processes_has_a_port_of_its_own(first: int, ports: set[
     program = "import sys, pathlib, uuid; pathlib.Path(uuid.uuid4().hex).write_text(' '.join(sys.argv[1:]))"
     command = ["env", "-C", str(tmp_path), sys.executable, "-c", program]
 
-    assert supervise(2, command, metrics_port=first) == 0
+    assert supervise(posts(2, command, metrics_port=first)) == 0
 
     said = [path.read_text().split() for path in tmp_path.iterdir()]
     assert len(said) == 2

@@ -21,6 +21,9 @@ class Plan(StrEnum):
     PAID = "paid"
 
 
+SEVEN = UUID(int=7)
+
+
 class Level(Enum):
     ONE = 1
 
@@ -42,7 +45,7 @@ class Invoice:
     lines: tuple[Line, ...] = ()
     nickname: str | None = None
     level: Level = Level.ONE
-    id: UUID = UUID(int=7)
+    id: UUID = SEVEN
     notes: dict[str, str] = field(default_factory=dict)
 
 
@@ -80,7 +83,7 @@ def test_templates_see_data_without_behaviour() -> None:
     assert type(plain["plan"]) is str
     assert plain["lines"] == [{"title": "Tea", "price": Decimal(3)}]
     assert plain["level"] == 1
-    assert plain["id"] == str(UUID(int=7))
+    assert plain["id"] == str(SEVEN)
 
 
 @pytest.mark.parametrize(

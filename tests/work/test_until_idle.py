@@ -15,7 +15,7 @@ import pytest
 from postroom import Email, Outbox
 from postroom.operate import Operations
 from postroom.testing import ScriptedSmtp
-from postroom.work.supervise import supervise
+from postroom.work.supervise import posts, supervise
 
 EMAIL = Email(to="ada@example.org", subject="Hi", text="Hello")
 
@@ -78,4 +78,4 @@ def test_what_is_sent_or_due_later_is_no_reason(outbox: Outbox, tmp_path: Path) 
 def test_a_process_that_ends_as_one_that_is_done_may_is_not_started_again() -> None:
     command = [sys.executable, "-c", "import sys; sys.exit(4)"]
 
-    assert supervise(2, command, finished=(0, 4)) == 4
+    assert supervise(posts(2, command), finished=(0, 4)) == 4

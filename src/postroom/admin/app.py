@@ -12,22 +12,23 @@ from fastapi.staticfiles import StaticFiles
 
 from postroom import __version__
 from postroom.accounts.values import Role
-from postroom.admin import api, errors, health, security
+from postroom.admin import api, errors, gallery, health, security
 from postroom.admin.described import within
 from postroom.admin.workshop import Workshop
 from postroom.operate import AsyncOperations
 from postroom.outbox import AsyncOutbox
 
-PARTS = ("postroom.admin.signin", "postroom.admin.pages", "postroom.metrics.web")
+PARTS = ("postroom.admin.signin", "postroom.admin.pages", "postroom.admin.gallery", "postroom.metrics.web")
 """Modules with a `router` of their own, by name: metrics stand above this app, and are included if they are there."""
 
 STATIC = Path(__file__).parent / "static"
 
 
-def build(outbox: AsyncOutbox, *, dev: bool = False) -> FastAPI:
+def build(outbox: AsyncOutbox, *, dev: bool = False, among_regions: bool = False) -> FastAPI:
     """The app. The outbox stays the caller's: it is used here, and closed by whoever opened it.
 
-    With `dev`, whoever sits at this machine is let in without signing in.
+    With `dev`, whoever sits at this machine is let in without signing in. `among_regions`: it is one of those under a
+    desk over regions, at `…/regions/NAME`, and its pages lead back there.
     """
     app = FastAPI(
         title="Postroom",
@@ -44,8 +45,10 @@ def build(outbox: AsyncOutbox, *, dev: bool = False) -> FastAPI:
     app.openapi = lambda: within(outbox.rules.limits, FastAPI.openapi(app))  # type: ignore[method-assign]
     app.state.operations = AsyncOperations(outbox)
     app.state.workshop = Workshop()
+    app.state.among_regions = among_regions
     errors.install(app)
     security.install(app, outbox, outbox.settings, dev=dev)
+    gallery.install(app, outbox, dev=dev)
     app.include_router(health.router)
     app.include_router(api.router)
     app.add_api_route("/api/admin/openapi.json", _description, include_in_schema=False, dependencies=[_VIEWER])

@@ -13,12 +13,13 @@ from typing import Any
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from postroom.accounts.telling import email_ids, particulars, sentence
 from postroom.admin.conversations import conversation, reply_in_words
 from postroom.admin.economy import tag_of
 from postroom.admin.notices import without_notice
+from postroom.admin.places import root_of
 from postroom.admin.visit import known_visit
 from postroom.admin.wording import (
     clock,
@@ -33,6 +34,7 @@ from postroom.admin.wording import (
     span,
     status_label,
 )
+from postroom.gallery.wording import FILTERS
 from postroom.operate.story import in_words
 from postroom.operate.wording import count_of, refused_of
 from postroom.send.delivery_mode import Mode, mode_in, sentence_in
@@ -40,15 +42,16 @@ from postroom.send.delivery_mode import Mode, mode_in, sentence_in
 
 @cache
 def environment() -> Environment:
-    """The templates beside this module."""
+    """The templates beside this module, and those of the gallery."""
     templates = Environment(
-        loader=PackageLoader("postroom.admin"),
+        loader=ChoiceLoader([PackageLoader("postroom.admin"), PackageLoader("postroom.gallery")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     templates.filters |= {
+        **FILTERS,
         "audited_emails": email_ids,
         "audited_particulars": particulars,
         "audited_sentence": sentence,
@@ -85,12 +88,20 @@ def render(
         "refreshing": is_refresh(request),
         "dev": bool(getattr(request.app.state, "dev", False)),
         "delivery": _delivery(request),
+        "has_templates": bool(request.app.state.operations.outbox.settings.portals),
+        "region": request.app.state.operations.outbox.settings.region,
+        "regions": regions_path(request),
         "notice": None,
         "section": None,
     }
     page = environment().get_template(template).render(common | context)
     told = {"Cache-Control": "no-store", "ETag": _tag(request, page, common["csrf"]), **(headers or {})}
     return HTMLResponse(page, status_code=status, headers=told)
+
+
+def regions_path(request: Request) -> str | None:
+    """Where all regions are shown; None where this app is not one of theirs."""
+    return root_of(request).rpartition("/")[0] if request.app.state.among_regions else None
 
 
 def is_refresh(request: Request) -> bool:

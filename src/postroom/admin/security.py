@@ -29,7 +29,7 @@ from postroom.admin.forgery import covered, uncovered
 from postroom.admin.headers import SecurityHeaders, content_policy
 from postroom.admin.limits import Limiter
 from postroom.admin.places import path_of, root_of
-from postroom.admin.visit import Visit, address_of, is_dev, keeper, known_visit, visit_of
+from postroom.admin.visit import Visit, address_of, cookie_ending, is_dev, keeper, known_visit, visit_of
 from postroom.outbox import AsyncOutbox
 
 __all__ = ["content_policy", "csrf_token", "install", "needs", "safe_next", "sign_in_path"]
@@ -54,6 +54,7 @@ def install(app: FastAPI, outbox: AsyncOutbox, settings: Any = None, *, dev: boo
     """
     app.state.door_keeper = DoorKeeper(outbox)
     app.state.dev = dev or bool(getattr(settings, "dev", False))
+    app.state.cookie_ending = cookie_ending(outbox.settings.region)
     app.state.knocks = Limiter(a_minute=20, at_once=10)
     app.state.forgeries = Limiter(a_minute=60, at_once=30)
     app.add_exception_handler(SignInNeeded, _to_sign_in)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -16,6 +17,7 @@ from postroom.accounts.door import DoorKeeper
 from postroom.accounts.values import Person, Role, Session, Stage
 from postroom.errors import PostroomError
 
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 LOCAL_NAMES = {"localhost", "127.0.0.1", "::1"}
 _KNOWN = "postroom.visit"
 """In the scope of one request, and not in `request.state`, which a server might share among requests."""
@@ -55,11 +57,19 @@ def address_of(request: HTTPConnection) -> str:
 
 def session_cookie(request: HTTPConnection) -> str:
     """The cookie's name. Behind TLS, one that no other host and no plain connection can plant."""
-    return "__Host-postroom" if request.url.scheme == "https" else "postroom_session"
+    name = "__Host-postroom" if request.url.scheme == "https" else "postroom_session"
+    return f"{name}{request.app.state.cookie_ending}"
 
 
 def form_cookie(request: HTTPConnection) -> str:
-    return "__Host-postroom-form" if request.url.scheme == "https" else "postroom_form"
+    name = "__Host-postroom-form" if request.url.scheme == "https" else "postroom_form"
+    return f"{name}{request.app.state.cookie_ending}"
+
+
+def cookie_ending(region: str) -> str:
+    """What tells the cookies of one region's desk from those of another's, which a browser sends to both: their path
+    is `/`, for `__Host-` wants that, and a port makes no difference to cookies."""
+    return f".{_NOT_IN_NAMES.sub('-', region)}" if region else ""
 
 
 def give_cookie(request: HTTPConnection, response: Response, name: str, value: str) -> None:

@@ -27,7 +27,7 @@ from postroom.cli.working import (
 from postroom.config import Settings
 from postroom.errors import ConfigurationError
 from postroom.work.routes import routes_of
-from postroom.work.supervise import supervise
+from postroom.work.supervise import posts, supervise
 from postroom.work.thread import worker_settings
 
 BrokerUrl = Annotated[
@@ -77,7 +77,7 @@ def sender(
     services.broker_of(settings)
     check_database(settings)
     if processes > 1:
-        raise typer.Exit(supervise(processes, metrics_port=metrics_port, finished=FINISHED))
+        raise typer.Exit(supervise(posts(processes, metrics_port=metrics_port), finished=FINISHED))
     working = worker_settings(settings, until_idle=until_idle, grace=grace, role="sender")
     with ExitStack() as stack:
         meter = measured(stack, metrics_host, metrics_port, roles=["worker", "dispatch"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from typing import Any
 
 import typer
 from rich.text import Text
@@ -13,6 +14,7 @@ from postroom.cli.broker_checks import check_broker, check_services
 from postroom.cli.checks import Finding, Level, check_delivery, check_house, check_sender, check_smtp, check_sum
 from postroom.cli.choice import Json
 from postroom.cli.database_checks import check_database, check_deployment, check_schema
+from postroom.cli.everywhere import AllRegions, every_region, in_each_region
 from postroom.cli.journal_checks import check_journals
 from postroom.cli.problems import ExitCode
 from postroom.cli.screen import print_json, standard_output
@@ -26,16 +28,44 @@ from postroom.operate import Operations
 from postroom.outbox import Outbox
 
 
-def doctor(target: Target, json: Json = False) -> None:
+def doctor(target: Target, all_regions: AllRegions = False, json: Json = False) -> None:
     """Check settings, database, clock, journals, mail server, broker, and that no email was lost. Changes nothing."""
-    findings = [replace(finding, detail=masked(finding.detail)) for finding in examine(target)]
-    failed = any(finding.level is Level.FAIL for finding in findings)
+    if all_regions and json:
+        _tell_all_as_json(target)
+    elif all_regions:
+        in_each_region(target, lambda region: _tell(region, json=False))
+    else:
+        _tell(target, json=json)
+
+
+def _tell(target: Target, *, json: bool) -> None:
+    findings = _found(target)
     if json:
-        print_json({"ok": not failed, "checks": [asdict(finding) for finding in findings]})
+        print_json(_record(findings))
     else:
         _print(findings)
-    if failed:
+    if not _is_well(findings):
         raise typer.Exit(int(ExitCode.NOT_DONE))
+
+
+def _tell_all_as_json(target: Target) -> None:
+    found = {name: _found(target.of_region(name)) for name in every_region(target).regions}
+    well = all(map(_is_well, found.values()))
+    print_json({"ok": well, "regions": {name: _record(findings) for name, findings in found.items()}})
+    if not well:
+        raise typer.Exit(int(ExitCode.NOT_DONE))
+
+
+def _found(target: Target) -> list[Finding]:
+    return [replace(finding, detail=masked(finding.detail)) for finding in examine(target)]
+
+
+def _is_well(findings: list[Finding]) -> bool:
+    return not any(finding.level is Level.FAIL for finding in findings)
+
+
+def _record(findings: list[Finding]) -> dict[str, Any]:
+    return {"ok": _is_well(findings), "checks": [asdict(finding) for finding in findings]}
 
 
 def examine(target: Target) -> Iterator[Finding]:

@@ -29,7 +29,7 @@ def settings_read() -> Iterator[None]:
         raise ConfigurationError(f"the settings cannot be read: {error}") from error
 
 
-def reach(database: Database, *, create: bool = False) -> None:
+def reach(database: Database, *, create: bool = False, patience: float = _PATIENCE) -> None:
     """See that the database can be worked with, or say what is wrong with it."""
     if isinstance(database, SqliteDatabase):
         try:
@@ -37,7 +37,7 @@ def reach(database: Database, *, create: bool = False) -> None:
         except PermissionError:
             raise unusable(database.path) from None
     else:
-        _knock(database)
+        _knock(database, patience)
 
 
 def _find_file(path: Path, *, create: bool) -> None:
@@ -50,12 +50,12 @@ def _find_file(path: Path, *, create: bool) -> None:
         )
 
 
-def _knock(database: PostgresDatabase) -> None:
+def _knock(database: PostgresDatabase, patience: float) -> None:
     """Connect once by ourselves: a pool would try for as long as it may and not say what stood in the way."""
     import psycopg
 
     url = database.url
-    limit: dict[str, Any] = {} if "connect_timeout" in url else {"connect_timeout": _PATIENCE}
+    limit: dict[str, Any] = {} if "connect_timeout" in url else {"connect_timeout": round(patience)}
     try:
         psycopg.connect(url, **database.session, **limit).close()
     except psycopg.OperationalError as error:

@@ -12,8 +12,10 @@ from rich.text import Text
 
 from postroom.cli.broker import broker_lines
 from postroom.cli.choice import FilterOptions, Json, email_id
+from postroom.cli.everywhere import AllRegions, every_region
 from postroom.cli.moments import relative
 from postroom.cli.problems import ExitCode
+from postroom.cli.regions import look_at_all, tell_all
 from postroom.cli.screen import print_json, standard_error, standard_output
 from postroom.cli.tables import (
     TONES,
@@ -99,11 +101,15 @@ def stats(
         bool, typer.Option("--watch", help="Show it live, with workers and rates; q or Ctrl-C ends it.")
     ] = False,
     interval: Annotated[str, typer.Option(help="With --watch: how often to look.", metavar="TIME")] = "1s",
+    all_regions: AllRegions = False,
     json: Json = False,
 ) -> None:
     """Count emails by status; tell how the ways out are."""
-    if watch and check:
-        raise ConfigurationError("--watch and --check exclude each other; choose one")
+    if watch + check + all_regions > 1:
+        raise ConfigurationError("--watch, --check and --all-regions exclude each other; choose one")
+    if all_regions:
+        tell_all(look_at_all(every_region(target)), json=json)
+        return
     with target.operations() as operations:
         if watch:
             watch_standing(operations, seconds=interval_in_seconds(interval), json=json)
@@ -159,6 +165,7 @@ def _print_email(view: EmailView) -> None:
 
 
 def _print_text(letter: Letter) -> None:
+    letter.insist_on_words()
     text = letter.text or ""
     if sys.stdout.isatty():  # a terminal obeys control characters, and somebody else wrote this text
         text = "".join(each if each.isprintable() or each in "\n\t" else "\N{REPLACEMENT CHARACTER}" for each in text)

@@ -9,6 +9,7 @@ import typer
 from rich.text import Text
 
 from postroom.cli.database_checks import applied_in
+from postroom.cli.everywhere import AllRegions, in_each_region
 from postroom.cli.problems import ExitCode
 from postroom.cli.reaching import reach
 from postroom.cli.screen import standard_error, standard_output
@@ -43,10 +44,20 @@ def migrate(
     roles: Annotated[
         bool, typer.Option("--roles", help="Also the roles for PostgreSQL: owner, application, worker, reader.")
     ] = False,
+    all_regions: AllRegions = False,
 ) -> None:
     """Create or upgrade the tables. Any number of processes may try at once; a second time does nothing."""
     if (sql and check) or (start is not None and not sql):
         raise ConfigurationError("--check and --sql exclude each other, and --from goes with --sql")
+    if all_regions and sql:
+        raise ConfigurationError("--all-regions and --sql exclude each other: a script is for one database")
+    if all_regions:
+        in_each_region(target, lambda region: _tend(region, check=check, sql=False, start=None, roles=roles))
+    else:
+        _tend(target, check=check, sql=sql, start=start, roles=roles)
+
+
+def _tend(target: Target, *, check: bool, sql: bool, start: str | None, roles: bool) -> None:
     with target.unopened() as outbox:
         if sql:
             _print_script(outbox, start, roles=roles)

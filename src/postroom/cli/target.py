@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +14,7 @@ import typer
 
 from postroom.cli.secrets import keep_secret
 from postroom.errors import ConfigurationError
+from postroom.logs import speaking_region
 
 # These options are in every help, which needs nothing of what a command works with: that is imported by the methods.
 if TYPE_CHECKING:
@@ -56,6 +57,14 @@ class Target:
         str | None,
         typer.Option(help="The schema or table prefix; else POSTROOM_TABLES.", metavar="NAME", rich_help_panel=_PANEL),
     ] = None
+    region: Annotated[
+        str | None,
+        typer.Option(
+            help="One of the regions in the settings; else POSTROOM_REGION.",
+            metavar="NAME",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
     config: Annotated[
         Path | None,
         typer.Option(
@@ -90,13 +99,33 @@ class Target:
                 raise ConfigurationError(f"--config names {self.config}, and there is no such file")
             os.environ["POSTROOM_CONFIG"] = str(self.config)
 
-    def settings(self) -> Settings:
-        """The settings in force."""
+    def settings(self, **given: Any) -> Settings:
+        """The settings in force, for one outbox: where there are regions, one of them is named."""
         from postroom.cli.reaching import settings_read
         from postroom.config import load
 
         with settings_read():
-            return _hidden(load(database=self.database, tables=self.tables))
+            settings = load(database=self.database, tables=self.tables, region=self.region, **given)
+            settings.check_one_database()
+        speaking_region.set(settings.region)
+        return _hidden(settings)
+
+    def all_regions(self) -> Settings:
+        """The settings that all regions share, with the tables of the regions; there may be none."""
+        from postroom.cli.reaching import settings_read
+        from postroom.config import load_shared
+
+        with settings_read():
+            return _hidden(load_shared(database=self.database, tables=self.tables, region=self.region))
+
+    def names_no_region(self) -> bool:
+        """Whether there are regions and none of them was named, and neither was a database."""
+        settings = self.all_regions()
+        return bool(settings.regions) and not settings.region and "database" not in settings.model_fields_set
+
+    def of_region(self, name: str) -> Target:
+        """The same for one region."""
+        return replace(self, region=name)
 
     @contextmanager
     def outbox(self, *, create: bool = False, **settings: Any) -> Iterator[Outbox]:
@@ -120,10 +149,9 @@ class Target:
         from postroom.cli.reaching import settings_read
         from postroom.outbox import Outbox
 
+        found = self.settings(**settings)
         with settings_read():
-            outbox = Outbox(self.database, tables=self.tables, **settings)
-        _hidden(outbox.settings)
-        return outbox
+            return Outbox.from_settings(found)
 
 
 def _hidden(settings: Settings) -> Settings:

@@ -12,9 +12,11 @@ from typing import Annotated, Protocol, TypeVar
 
 import typer
 from pydantic import SecretStr
+from rich.text import Text
 
 from postroom.broker.meter import UNMETERED_DISPATCH, DispatchMeter
 from postroom.claim.meter import Meter, TallyMeter
+from postroom.cli.everywhere import AllRegions, every_region
 from postroom.cli.problems import ExitCode
 from postroom.cli.reaching import reach
 from postroom.cli.screen import standard_error
@@ -22,6 +24,7 @@ from postroom.cli.secrets import keep_secret
 from postroom.cli.target import LogLevel, Target
 from postroom.cli.telling import Telling
 from postroom.config import RouteTable, Settings
+from postroom.errors import ConfigurationError
 from postroom.events import listeners_of
 from postroom.logs import logger
 from postroom.send.delivery_mode import mode_in
@@ -30,7 +33,7 @@ from postroom.store.open import AsyncDatabase, open_async_database, open_databas
 from postroom.vocabulary import DEFAULT_ROUTE
 from postroom.work.pulse import Pulse
 from postroom.work.routes import routes_of
-from postroom.work.supervise import supervise
+from postroom.work.supervise import posts, supervise
 from postroom.work.thread import worker_settings
 from postroom.work.worker import Worker
 
@@ -58,6 +61,23 @@ Routes = Annotated[
 ]
 
 
+def regions_at_work(target: Target) -> list[str]:
+    """The regions that this machine is to work for; why it is not to work for another one is said."""
+    shared, found = every_region(target), []
+    for name in shared.regions:
+        try:
+            if shared.of_region(name).worker_enabled:
+                found.append(name)
+                continue
+            reason = "its worker is not enabled"
+        except ConfigurationError as error:
+            reason = str(error)
+        standard_error().print(Text(f"{name} is left out: {reason}."), soft_wrap=True)
+    if not found:
+        raise typer.Exit
+    return found
+
+
 class Service(Protocol):
     """What runs until it is told to stop."""
 
@@ -83,12 +103,16 @@ def worker(
     route: Routes = None,
     until_idle: Annotated[bool, typer.Option("--until-idle", help="Stop when nothing is due.")] = False,
     processes: Processes = 1,
+    all_regions: AllRegions = False,
     grace: Grace = "30s",
     metrics_port: MetricsPort = None,
     metrics_host: MetricsHost = "127.0.0.1",
 ) -> None:
     """Claim, send and settle emails until stopped. SIGTERM lets what is under way finish and gives the rest back."""
     target.prepare(quiet=LogLevel.INFO)
+    if all_regions:
+        at_work = regions_at_work(target)
+        raise typer.Exit(supervise(posts(processes, regions=at_work, metrics_port=metrics_port), finished=FINISHED))
     settings = target.settings()
     if not settings.worker_enabled:
         standard_error().print("EMAIL_WORKER_ENABLED is false: this process sends nothing.")
@@ -97,7 +121,7 @@ def worker(
     routes_of(settings, only=only, always=True)
     check_database(settings)
     if processes > 1:
-        raise typer.Exit(supervise(processes, metrics_port=metrics_port, finished=FINISHED))
+        raise typer.Exit(supervise(posts(processes, metrics_port=metrics_port), finished=FINISHED))
     working = worker_settings(settings, until_idle=until_idle, only_these=bool(only), grace=grace)
     with ExitStack() as stack:
         meter = measured(stack, metrics_host, metrics_port)

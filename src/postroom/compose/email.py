@@ -154,7 +154,7 @@ def _checked_late(late: str, email: Email) -> str:
     """The context of an email that has an edition, and no words yet."""
     if email.edition is None:
         raise InvalidEmail("late", "needs a template to fill in", "make the email with `portal.email(…, late=True)`")
-    for field in ("subject", "text", "html"):
+    for field in ("subject", "html", "text"):  # a text may have been derived from the HTML
         if getattr(email, field):
             raise InvalidEmail(field, "is rendered later, from the template", "leave it out, or leave out late")
     return checked_context(late)

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from postroom.lazy import lazily
 
 if TYPE_CHECKING:
-    from postroom.config.loading import load
+    from postroom.config.loading import load, load_shared
+    from postroom.config.regions import RegionTable
     from postroom.config.routes import RouteSettings, RouteTable
     from postroom.config.routing import RoutingRule
     from postroom.config.settings import Settings
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 HOMES = {
     "EventSettings": "postroom.config.webhooks",
+    "RegionTable": "postroom.config.regions",
     "RouteSettings": "postroom.config.routes",
     "RouteTable": "postroom.config.routes",
     "RoutingRule": "postroom.config.routing",
@@ -32,11 +34,13 @@ HOMES = {
     "WebhookSettings": "postroom.config.webhooks",
     "config_file": "postroom.config.sources",
     "load": "postroom.config.loading",
+    "load_shared": "postroom.config.loading",
 }
 """Where each name lives."""
 
 __all__ = [
     "EventSettings",
+    "RegionTable",
     "RouteSettings",
     "RouteTable",
     "RoutingRule",
@@ -44,6 +48,7 @@ __all__ = [
     "WebhookSettings",
     "config_file",
     "load",
+    "load_shared",
 ]
 
 if not TYPE_CHECKING:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsError
 
+from postroom.config.regions import RegionTable
 from postroom.config.routes import RouteTable
 from postroom.config.routing import RoutingRule
 from postroom.config.settings import Settings
@@ -17,6 +18,7 @@ from postroom.errors import ConfigurationError
 from postroom.spelling import nearest
 
 NESTED: Mapping[str, type[BaseModel]] = {
+    "regions": RegionTable,
     "routes": RouteTable,
     "routing": RoutingRule,
     "webhooks": WebhookSettings,
@@ -26,7 +28,18 @@ NESTED: Mapping[str, type[BaseModel]] = {
 
 
 def load(**given: Any) -> Settings:
-    """The settings in force; what is given here comes before everything else."""
+    """The settings in force; what is given here comes before everything else.
+
+    Where there are regions and one of them is named (`region=…`, `POSTROOM_REGION`), they are those of that region.
+    """
+    settings = load_shared(**given)
+    if not (settings.regions and settings.region):
+        return settings
+    return settings.of_region(settings.region, {name: value for name, value in given.items() if value is not None})
+
+
+def load_shared(**given: Any) -> Settings:
+    """The settings that all regions share, and the tables of the regions; whichever region this process belongs to."""
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
@@ -48,7 +61,7 @@ def _told(wrong: ErrorDetails) -> str:
     where = [part for part in wrong["loc"] if not _internal(part)]
     name = ".".join(str(part) for part in where)
     if wrong["type"] == "extra_forbidden":
-        model = NESTED.get(str(where[0]), Settings) if len(where) > 1 else Settings
+        model = next((NESTED[str(each)] for each in reversed(where[:-1]) if each in NESTED), Settings)
         meant = nearest(str(where[-1]), model.model_fields)
         known = f"did you mean {meant}?" if meant else f"the known ones are {', '.join(model.model_fields)}"
         return f"there is no setting {name}; {known}"

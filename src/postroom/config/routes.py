@@ -10,11 +10,11 @@ from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
 
+from postroom.config.names import ALLOWED, is_name
 from postroom.errors import ConfigurationError
 from postroom.spelling import suggestion
 from postroom.vocabulary import DEFAULT_ROUTE
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,49}", re.ASCII)
 _RATE = re.compile(r"[1-9]\d*/[smhd]", re.ASCII)
 _URL = re.compile(r"[a-z][a-z0-9+.-]*:(?://.+|\?.*|)", re.ASCII | re.DOTALL)
 
@@ -112,15 +112,21 @@ def _route(name: str, table: RouteTable, smtp: str | None) -> RouteSettings | No
     )
 
 
+def check_one_way_out(smtp: object, tables: Mapping[str, RouteTable]) -> None:
+    """Refuse two answers to one question, given in the same place."""
+    default = tables.get(DEFAULT_ROUTE)
+    if smtp is not None and default is not None and default.transport is not None:
+        raise ConfigurationError(
+            "smtp and routes.default.transport are both given, and are the same thing; keep one of them"
+        )
+
+
 def check_routes(tables: Mapping[str, RouteTable], *, smtp: str | None) -> None:
     """Refuse what cannot be meant. Two routes that fall back on each other can: a fallback is used while it is well."""
     known = known_routes(tables)
     for name, table in tables.items():
-        if not _NAME.fullmatch(name):
-            raise ConfigurationError(
-                f"routes: {name[:60]!r} is no name for a route; "
-                "use lower-case letters, digits, hyphens and underscores, at most 50"
-            )
+        if not is_name(name):
+            raise ConfigurationError(f"routes: {name[:60]!r} is no name for a route; {ALLOWED}")
         if table.fallback == name:
             raise ConfigurationError(f"routes.{name}: its fallback is the route itself; name another one")
         if table.fallback is not None:

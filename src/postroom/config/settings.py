@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -19,43 +20,32 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from postroom.compose.limits import Limits, limit_setting
+from postroom.config.durations import Duration
+from postroom.config.regions import RegionTable, check_known, check_regions, overlaid
 from postroom.config.routes import (
     RouteSettings,
     RouteTable,
     check_name,
+    check_one_way_out,
     check_routes,
     known_routes,
     usable_routes,
 )
 from postroom.config.routing import RoutingRule
+from postroom.config.secrecy import SecretTexts
 from postroom.config.sources import PREFIX, Environment, File, config_file
 from postroom.config.webhooks import EventSettings, WebhookSettings
-from postroom.duration import parse_duration
 from postroom.errors import ConfigurationError
 from postroom.sealing import Keyring
 from postroom.settle.policy import RetryPolicy
 from postroom.vocabulary import DEFAULT_ROUTE
 
 
-def _duration(value: Any) -> timedelta:
-    try:
-        return parse_duration(value)
-    except ConfigurationError as error:
-        raise ValueError(error) from None
-
-
 def _pruned(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     return () if value.strip() == "off" else tuple(each.strip() for each in value.split(","))
-
-
-Duration = Annotated[timedelta, BeforeValidator(_duration)]
-
-
-def _one_text(value: Any) -> Any:
-    """A list, as a file may have it, as the environment would say it."""
-    return json.dumps(value) if isinstance(value, list | tuple) else value
 
 
 class Settings(BaseSettings):
@@ -111,7 +101,9 @@ class Settings(BaseSettings):
     prefetch: Annotated[int | None, Field(ge=1)] = None
     """Messages a sender asks for ahead, for each queue; 40 for each connection to the mail server if not given."""
     region: str = ""
-    """The region this process belongs to."""
+    """The region this process belongs to: one of `regions`, if there are any."""
+    regions: dict[str, RegionTable] = {}
+    """Regions by name, each with a database of its own and what else differs there; in use as `of_region()`."""
     portals: tuple[str, ...] = ()
     """Where the application keeps its portals: `module:name` of each, such as `shop.mail:hub`."""
     sender: str | None = None
@@ -138,7 +130,7 @@ class Settings(BaseSettings):
     secret: SecretStr | None = None
     """The key of sign-in codes and forms, and of what sensitive emails say; if not given, a key for the former is made
     and kept in the database, and the latter is not sealed."""
-    previous_secrets: Annotated[SecretStr, BeforeValidator(_one_text)] = SecretStr("")
+    previous_secrets: SecretTexts = SecretStr("")
     """What `secret` was before, separated by blanks, or as a JSON list: what was sealed then can still be opened."""
     max_recipients: int = 1_000
     max_bytes: int = 25_000_000
@@ -166,7 +158,8 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, Environment(settings_cls), File(settings_cls, config_file())
+        file = File(settings_cls, config_file())
+        return init_settings, Environment(settings_cls, file=file), file
 
     @field_validator("policies", mode="before")
     @classmethod
@@ -174,16 +167,49 @@ class Settings(BaseSettings):
         return {name: _policy(name, values) for name, values in given.items()} if isinstance(given, dict) else given
 
     @model_validator(mode="after")
-    def _check_routes(self) -> Self:
-        default = self.routes.get(DEFAULT_ROUTE)
-        if self.smtp is not None and default is not None and default.transport is not None:
-            raise ConfigurationError(
-                "smtp and routes.default.transport are both given, and are the same thing; keep one of them"
-            )
-        check_routes(self.routes, smtp=self._smtp())
-        for number, rule in enumerate(self.routing):
-            check_name(f"routing.{number}.route", rule.route, self.known_routes())
+    def _check(self) -> Self:
+        check_one_way_out(self.smtp, self.routes)
+        if not self.regions:
+            self._check_routes()
+            return self
+        check_regions(self)
+        for name in self.regions:
+            self._overlaid(name, {})._check_routes(f"regions.{name}: ")
         return self
+
+    def _check_routes(self, where: str = "") -> None:
+        try:
+            check_routes(self.routes, smtp=self._smtp())
+            for number, rule in enumerate(self.routing):
+                check_name(f"routing.{number}.route", rule.route, self.known_routes())
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{where}{error}") from None
+
+    def of_region(self, name: str, given: Mapping[str, Any] | None = None) -> Settings:
+        """The settings of one region: its own where it has any, and those of all regions. It knows no other region.
+
+        What a program has given itself, by the names in `given`, stays.
+        """
+        check_known(name, self.regions)
+        given = given or {}
+        if self.regions[name].database is None and "database" not in given:
+            raise ConfigurationError(
+                f"the database of region {name} is not known here; "
+                f"set regions.{name}.database, or {PREFIX}REGIONS__{name.upper()}__DATABASE"
+            )
+        return self._overlaid(name, given)
+
+    def _overlaid(self, name: str, given: Mapping[str, Any]) -> Settings:
+        return self.model_copy(update=overlaid(self, name, self.regions[name].without(given)))
+
+    def check_one_database(self) -> None:
+        """Refuse to take the default for a database where there are regions and nobody has said which."""
+        if self.regions and "database" not in self.model_fields_set:
+            first, known = next(iter(self.regions)), ", ".join(self.regions)
+            raise ConfigurationError(
+                f"there are several databases, one for each region, and no region is named; the regions are {known}; "
+                f"name one, as --region {first} or {PREFIX}REGION={first}"
+            )
 
     def all_routes(self) -> dict[str, RouteSettings]:
         """The ways out that this process can use, by name, the default first; none where no transport is known."""
@@ -231,11 +257,17 @@ class Settings(BaseSettings):
             if secret is not None:
                 yield secret.get_secret_value()
         yield from self._previous_secrets()
+        for name in self.regions:
+            yield from self._overlaid(name, {}).secrets()
 
     def keyring(self) -> Keyring:
         """What sensitive emails are sealed with, and what those are opened with that were sealed before."""
         secret = None if self.secret is None else self.secret.get_secret_value()
         return Keyring(secret, self._previous_secrets())
+
+    def limits(self) -> Limits:
+        """How large an email may be."""
+        return Limits(**{each.name: getattr(self, limit_setting(each.name)) for each in fields(Limits)})
 
     def _previous_secrets(self) -> tuple[str, ...]:
         given = self.previous_secrets.get_secret_value().strip()

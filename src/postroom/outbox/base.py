@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from postroom.channels import channel_by
 from postroom.compose import Address, Limits, parse_address
+from postroom.compose.limits import limit_setting
 from postroom.duration import Duration, parse_duration
 from postroom.errors import ConfigurationError
 from postroom.events import listeners_of
@@ -66,9 +67,13 @@ class OutboxBase:
         retention: Duration | None = None,
         limits: Limits | None = None,
         tables: str | None = None,
+        region: str | None = None,
         clock: Clock | None = None,
     ) -> None:
         """What is not given is taken from the environment, then from `postroom.toml`.
+
+        `region` is one of the regions of the settings, whose database, sender and ways out it then has; `Regions` has
+        all of them.
 
         `routes` are further ways out by name, each a URL or `RouteSettings`; `smtp` is that of the route `default`.
         `transport` takes the place of `smtp`: a `MemoryTransport` in tests, or one of your own. `clock` is for tests:
@@ -87,6 +92,7 @@ class OutboxBase:
             policies=dict(policies) if policies else None,
             retention=retention,
             tables=tables,
+            region=region,
             **_limit_settings(limits),
         )
         self._open(given, clock)
@@ -102,6 +108,7 @@ class OutboxBase:
 
     def _open(self, settings: Settings, clock: Clock | None) -> None:
         """Become the outbox of these settings: the one way there, whoever made them."""
+        settings.check_one_database()
         self.settings, self.clock = settings, clock
         self.rules = house_rules(settings)
         self.listeners = listeners_of(settings)
@@ -130,6 +137,8 @@ class OutboxBase:
                 limit=settings.inline_limit,
                 keep_sent=bool(settings.retention),
                 keyring=self.rules.keyring,
+                portals=settings.portals,
+                limits=self.rules.limits,
                 deployment=settings.deployment,
                 delivers=settings.delivery == Mode.DELIVER,
                 obstacle=sentence_in(settings.delivery) if mode_in(settings.delivery) == UNREADABLE else None,
@@ -220,7 +229,7 @@ def house_rules(settings: Settings) -> HouseRules:
         default_sender=_sender(settings.default_sender()),
         default_policy=settings.policy,
         policies=settings.policies,
-        limits=_limits(settings),
+        limits=settings.limits(),
         routes=frozenset(settings.known_routes()),
         routing=settings.routing,
         carried=_carried(settings),
@@ -240,16 +249,7 @@ def _carried(settings: Settings) -> dict[str, str]:
 
 
 def _limit_settings(limits: Limits | None) -> dict[str, int]:
-    return {_setting(each.name): getattr(limits, each.name) for each in fields(Limits)} if limits else {}
-
-
-def _limits(settings: Settings) -> Limits:
-    return Limits(**{each.name: getattr(settings, _setting(each.name)) for each in fields(Limits)})
-
-
-def _setting(limit: str) -> str:
-    """What a limit is called among the settings."""
-    return limit if limit == "dotless_domains" else f"max_{limit}"
+    return {limit_setting(each.name): getattr(limits, each.name) for each in fields(Limits)} if limits else {}
 
 
 def corrections_of(**given: Any) -> dict[str, Any]:

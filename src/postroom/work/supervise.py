@@ -6,7 +6,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from types import FrameType
 
 from postroom.logs import logger
@@ -16,11 +17,39 @@ STEADY = 60.0
 """Seconds after which a process counts as having started well."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Post:
+    """What one of the processes is started with."""
+
+    command: tuple[str, ...]
+    region: str = ""
+    """Whose work it does, where there are regions."""
+
+
+def posts(
+    processes: int,
+    command: Sequence[str] | None = None,
+    *,
+    regions: Sequence[str] = ("",),
+    metrics_port: int | None = None,
+) -> list[Post]:
+    """So many of this very command, without `--processes`, for each of the regions.
+
+    With a port for metrics, each process has one of its own: the first this one, the next the one after it, and so on.
+    """
+    common = (*(command or _same_command()),)
+    places = [region for region in regions for _ in range(processes)]
+    return [
+        Post(command=(*common, *_own_region(region), *_own_port(metrics_port, number)), region=region)
+        for number, region in enumerate(places)
+    ]
+
+
 class _Place:
     """One of the processes, and when it may be started again."""
 
-    def __init__(self, command: list[str], *, finished: Collection[int]) -> None:
-        self._command = command
+    def __init__(self, post: Post, *, finished: Collection[int]) -> None:
+        self._post = post
         self._finished = finished
         self.code = 0
         self._pause = FIRST_PAUSE
@@ -35,7 +64,7 @@ class _Place:
         if self.process is None:
             if not stopping and not self.finished and now >= self._start_at:
                 # A session of its own: a Ctrl-C at the terminal reaches it through us, once.
-                self.process = subprocess.Popen(self._command, start_new_session=True)
+                self.process = subprocess.Popen(self._post.command, start_new_session=True)
                 self._started_at = now
             return
         code = self.process.poll()
@@ -48,26 +77,16 @@ class _Place:
         else:
             self._pause = FIRST_PAUSE if now - self._started_at > STEADY else min(self._pause * 2, LAST_PAUSE)
             self._start_at = now + self._pause
-            logger.error("worker process ended", exit_code=code, again_in_seconds=self._pause)
+            whose = {"region": self._post.region} if self._post.region else {}
+            logger.error("worker process ended", **whose, exit_code=code, again_in_seconds=self._pause)
 
 
-def supervise(
-    processes: int,
-    command: list[str] | None = None,
-    *,
-    metrics_port: int | None = None,
-    finished: Collection[int] = (0,),
-) -> int:
-    """Run so many of this very command, without `--processes`, until told to stop or until all are done.
+def supervise(posts: Sequence[Post], *, finished: Collection[int] = (0,)) -> int:
+    """Keep these processes running until told to stop or until all are done; one that dies disturbs no other.
 
     A process is done when it ends with one of the codes in `finished`; the greatest of them is the answer.
-
-    With a port for metrics, each process has one of its own: the first this one, the next the one after it, and so on.
     """
-    places = [
-        _Place([*(command or _same_command()), *_own_port(metrics_port, number)], finished=finished)
-        for number in range(processes)
-    ]
+    places = [_Place(post, finished=finished) for post in posts]
     stopping = False
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -95,20 +114,24 @@ def _done(places: list[_Place], stopping: bool) -> bool:
     return all(place.finished for place in places)
 
 
-def _own_port(first: int | None, number: int) -> list[str]:
+def _own_region(region: str) -> tuple[str, ...]:
+    return ("--region", region) if region else ()
+
+
+def _own_port(first: int | None, number: int) -> tuple[str, ...]:
     """Said once more at the end of the command, and what is said last holds. 0 is any free port, for everybody."""
-    return [] if first is None else ["--metrics-port", str(first + number if first else 0)]
+    return () if first is None else ("--metrics-port", str(first + number if first else 0))
 
 
 def _same_command() -> list[str]:
-    arguments = sys.argv[1:]
+    """This very command, without what asks for several processes."""
     kept: list[str] = []
     skip = False
-    for argument in arguments:
+    for argument in sys.argv[1:]:
         if skip:
             skip = False
         elif argument == "--processes":
             skip = True
-        elif not argument.startswith("--processes="):
+        elif argument != "--all-regions" and not argument.startswith("--processes="):
             kept.append(argument)
     return [sys.executable, "-m", "postroom.cli", *kept]

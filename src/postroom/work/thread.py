@@ -20,12 +20,14 @@ from postroom.config import Settings
 from postroom.duration import Duration, parse_duration
 from postroom.errors import StoreUnavailable
 from postroom.events import listeners_of
+from postroom.logs import speaking_region
 from postroom.store.dialect import Clock
 from postroom.store.housekeeping import Keep
 from postroom.store.open import AsyncDatabase, open_async_database
 from postroom.vocabulary import Status
 from postroom.work.journal import journal_folder
 from postroom.work.pruner import Pruning
+from postroom.work.rendering import renderer
 from postroom.work.routes import routes_of
 from postroom.work.worker import MOST_BUFFERED, Worker, WorkerSettings
 
@@ -54,6 +56,8 @@ def worker_settings(
         journals=settings.journal or journal_folder(url, settings.tables),
         role=role,
         keyring=settings.keyring(),
+        render=renderer(settings.portals),
+        limits=settings.limits(),
     )
 
 
@@ -83,21 +87,33 @@ class WorkerThread:
         self._routes = _routes_for(outbox)
         self._routes()  # what is wrong with them is told here, and not in a thread
         self._grace = grace
+        self._made = threading.Event()
+        """There is a worker, or there will be none."""
         self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._work()), name="postroom-worker", daemon=True)
+        """It is known whether it may send."""
+        name = f"postroom-worker-{self._settings.region}" if self._settings.region else "postroom-worker"
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._work()), name=name, daemon=True)
         self._failure: BaseException | None = None
 
-    def start(self) -> Self:
+    def start(self, *, patience: float | None = None) -> Self:
+        """Returns when it is known whether it may send; or, where the database does not say, after so many seconds: it
+        goes on asking by itself."""
         self._thread.start()
-        self._ready.wait()
+        self._made.wait()
+        self._ready.wait(patience)
         if self._failure is not None:
             raise self._failure
         return self
 
     def stop(self) -> None:
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._worker.stop)
+        self.begin_to_stop()
         self._thread.join()
+
+    def begin_to_stop(self) -> None:
+        """No new claims from now on; `stop` waits for what is under way."""
+        if self._thread.is_alive():
+            with suppress(RuntimeError):  # its loop is closed: it has just ended by itself
+                self._loop.call_soon_threadsafe(self._worker.stop)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -108,6 +124,7 @@ class WorkerThread:
     async def _work(self) -> None:
         self._loop = asyncio.get_running_loop()
         settings = self._settings
+        speaking_region.set(settings.region)
         database = open_async_database(
             settings.database.get_secret_value(),
             tables=settings.tables,
@@ -125,6 +142,7 @@ class WorkerThread:
         """Have a worker at hand, and know whether it may send; what keeps it from working is told by `start`."""
         try:
             self._worker = Worker(database, self._routes(), worker_settings(self._settings, grace=self._grace))
+            self._made.set()
             ownership = self._worker.engine.ownership
             with suppress(StoreUnavailable):  # the worker waits for it
                 await ownership.look()
@@ -135,6 +153,7 @@ class WorkerThread:
             self._failure = error
             raise
         finally:
+            self._made.set()
             self._ready.set()
 
 

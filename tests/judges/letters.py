@@ -50,11 +50,18 @@ class Judged:
             page = page.replace(f"cid:{picture.content_id}", f"data:{picture.content_type};base64,{data}")
         return page
 
+    @property
+    def message_id(self) -> str:
+        return self._letter().message_id
+
     def mime(self) -> bytes:
         """The octets that a mail server would be given."""
+        return self._letter().as_bytes()
+
+    def _letter(self) -> Letter:
         id = EmailId(str(uuid5(NAMESPACE_URL, self.name)))
         [sender] = self.email.sender
-        return Letter.compose(self.email, id=id, date=SENT, default_sender=sender).as_bytes()
+        return Letter.compose(self.email, id=id, date=SENT, default_sender=sender)
 
 
 def letters() -> Iterator[Judged]:

@@ -14,7 +14,9 @@ from tests.store.journey import Clock, bring_to, claim, email, enqueue, sent, se
 
 
 def test_an_empty_outbox_counts_nothing_in_every_place(outbox: Outbox) -> None:
-    assert outbox.counts() == dict.fromkeys([*(str(status) for status in Status), "moving", "dismissed", "moved", "pruned"], 0)
+    assert outbox.counts() == dict.fromkeys(
+        [*(str(status) for status in Status), "moving", "dismissed", "moved", "pruned"], 0
+    )
     assert outbox.conservation().holds
 
 

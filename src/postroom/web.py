@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from postroom.duration import Duration
 from postroom.errors import ConfigurationError
 from postroom.outbox import AsyncOutbox, Outbox
+from postroom.regions import AsyncRegions, Regions
 from postroom.regions.working import Outboxes, workers_of
 from postroom.store.open import AsyncDatabase, Database
 from postroom.store.plan import Plan

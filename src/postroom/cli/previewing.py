@@ -60,9 +60,12 @@ def _house(target: Target, *, may_send: bool) -> Preview:
         from postroom.templates.found import find_portals
     except ImportError as error:
         raise ConfigurationError(f"the preview needs {error.name}; pip install 'postroom[web]' brings it") from error
-    places = target.settings().portals
-    collection = Collection(lambda: find_portals(places), live=True)
-    collection.portals()
+    portals = find_portals(target.settings().portals)
+    if not portals:
+        raise ConfigurationError(
+            'no portal is known; name them in postroom.toml, portals = ["shop.mail:hub"], or in POSTROOM_PORTALS'
+        )
+    collection = Collection(lambda: portals, live=True)
     return Preview(collection, target.outbox if may_send else None)
 
 

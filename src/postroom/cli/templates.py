@@ -26,6 +26,7 @@ from postroom.templates.checks import Finding, Matrix, Severity, check_folders, 
 from postroom.templates.checks.colours import WHITE, colour_of, contrast
 from postroom.templates.described import templates_of
 from postroom.templates.found import find_portals
+from postroom.templates.languages import canonical
 from postroom.templates.portal import Portal
 
 _PANEL = "Which templates"
@@ -60,7 +61,8 @@ class Choice:
 
     def languages(self, portal: Portal) -> tuple[str, ...]:
         """The languages of a portal that are chosen."""
-        return tuple(each for each in portal.languages.spoken if self.language in (None, each))
+        wanted = self.language and canonical(self.language)
+        return tuple(each for each in portal.languages.spoken if wanted in (None, each))
 
 
 def known_portals(target: Target) -> dict[str, Portal]:
@@ -80,7 +82,8 @@ def list_templates(target: Target, choice: Choice, json: Json = False) -> None:
         portal.name: [
             each
             for each in templates_of(portal)
-            if each.name in choice.names(portal) and choice.language in (None, *each.languages)
+            if each.name in choice.names(portal)
+            and (choice.language is None or {*choice.languages(portal)} & {*each.languages})
         ]
         for portal in portals
     }
@@ -103,7 +106,7 @@ def check(target: Target, choice: Choice, json: Json = False) -> None:
     if json:
         print_json({
             "ok": not errors,
-            "portals": [_matrix_record(matrix) for _, matrix in matrices],
+            "portals": [_matrix_record(portal, matrix) for portal, matrix in matrices],
             "findings": [asdict(each) for each in findings],
         })  # fmt: skip
     else:
@@ -167,7 +170,7 @@ def _check_choice(choice: Choice, portals: list[Portal]) -> None:
         wanted = choice.template.rpartition(".")[2]
         raise ConfigurationError(f"there is no template {choice.template!r}; {suggestion(wanted, names)}")
     spoken = [language for each in portals for language in each.languages.spoken]
-    if choice.language and choice.language not in spoken:
+    if choice.language and canonical(choice.language) not in spoken:
         raise ConfigurationError(f"{choice.language!r} is not spoken here; {suggestion(choice.language, spoken)}")
 
 
@@ -200,8 +203,13 @@ def _summary(errors: int, warnings: int) -> str:
     return f"{count_of(errors, 'error')}, {count_of(warnings, 'warning')}."
 
 
-def _matrix_record(matrix: Matrix) -> dict[str, Any]:
-    return {"portal": matrix.portal, "languages": list(matrix.languages), "templates": matrix.rows}
+def _matrix_record(portal: Portal, matrix: Matrix) -> dict[str, Any]:
+    return {
+        "portal": matrix.portal,
+        "folder": str(portal.root),
+        "languages": list(matrix.languages),
+        "templates": matrix.rows,
+    }
 
 
 def _portal_record(portal: Portal, templates: list[Any]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from postroom.compose.limits import Limits
 from postroom.compose.mime import write_message
 from postroom.compose.size import estimated_size
 from postroom.compose.transfer import base64_size
-from postroom.errors import InvalidEmail
+from postroom.errors import InvalidEmail, UnreadableEmail
 from postroom.vocabulary import EmailId
 
 __all__ = ["CalendarObject", "Frozen", "Letter", "recipients_in"]
@@ -148,9 +148,16 @@ class Letter:
 
         What is no email, and so has no sender, travels as its text.
         """
+        self.insist_on_words()
         if not self.senders:
             return (self.text or "").encode()
         return write_message(self)
+
+    def insist_on_words(self) -> None:
+        """Raise `UnreadableEmail` if there are none yet."""
+        if self.late is not None:
+            problem = "it is not rendered yet; that happens when it is first attempted"
+            raise UnreadableEmail(EmailId(self.message_id), problem)
 
     def corrected(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -13,7 +14,7 @@ from postroom.templates.portal import Portal
 
 _AROUND = 2
 """Lines shown before and after the one that is meant."""
-_CODE = re.compile(r"\{[{%].*?[}%]\}")
+_CODE = r"\{[{%][^}]*?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +37,12 @@ class Breakage:
     lines: tuple[Line, ...] = ()
 
 
-def breakage_of(error: Exception, portal: Portal, template: str, language: str) -> Breakage:
-    """What went wrong, in the words of the error, and the place, as far as it can be told."""
-    file, number = _place(error, portal, language) or _mention(error, portal, template, language) or ("", 0)
+def breakage_of(error: Exception, portal: Portal, language: str, files: Iterable[str]) -> Breakage:
+    """What went wrong, in the words of the error, and the place, as far as it can be told.
+
+    Where the error is about a variable, it is looked for in these files.
+    """
+    file, number = _place(error, portal, language) or _mention(error, portal, files) or ("", 0)
     problem, remedy = _words(error)
     return Breakage(problem=problem, remedy=remedy, file=file, lines=_lines(portal, file, number))
 
@@ -72,18 +76,21 @@ def _innermost(traceback: TracebackType | None, portal: Portal) -> tuple[str, in
     return found
 
 
-def _mention(error: Exception, portal: Portal, template: str, language: str) -> tuple[str, int] | None:
-    """Where the variable stands that the error is about: in the template's own files, then in those it shares."""
+def _mention(error: Exception, portal: Portal, files: Iterable[str]) -> tuple[str, int] | None:
+    """Where the variable stands that the error is about."""
     if not isinstance(error, InvalidTemplate) or not error.variable:
         return None
-    named = re.compile(rf"\b{re.escape(error.variable)}\b")
-    for folder in (portal.root / template, portal.root):
-        for place in sorted(folder.glob("*.*"), key=lambda each: (f".{language}." not in each.name, each.name)):
-            if place.suffix in (".html", ".txt", ".mjml"):
-                for number, line in enumerate(place.read_text("utf-8", "replace").splitlines(), 1):
-                    if any(named.search(code) for code in _CODE.findall(line)):
-                        return _within(portal, str(place)), number
+    name = re.escape(error.variable.partition(".")[0])
+    named = re.compile(rf"{_CODE}(?<![.\w]){name}\b|^\s*{name}\s*=")
+    for file in files:
+        for number, line in enumerate(_text(portal, file).splitlines(), 1):
+            if named.search(line):
+                return file, number
     return None
+
+
+def _text(portal: Portal, file: str) -> str:
+    return (portal.files.content(file) or b"").decode("utf-8", "replace")
 
 
 def _within(portal: Portal, filename: str) -> str:
@@ -91,9 +98,6 @@ def _within(portal: Portal, filename: str) -> str:
 
 
 def _lines(portal: Portal, file: str, number: int) -> tuple[Line, ...]:
-    content = portal.files.content(file) if file else None
-    if content is None:
-        return ()
-    lines = content.decode("utf-8", "replace").splitlines()
+    lines = _text(portal, file).splitlines() if file else []
     first, last = max(number - _AROUND, 1), min(number + _AROUND, len(lines))
     return tuple(Line(number=each, text=lines[each - 1], meant=each == number) for each in range(first, last + 1))

@@ -17,6 +17,7 @@ from postroom.gallery.snippet import snippet_of
 from postroom.operate.wording import count_of
 from postroom.templates.checks import Cell, Finding, Severity
 from postroom.templates.checks.rendered import GMAIL_CUTS, HEAVY
+from postroom.templates.files import HTML, MJML, SAMPLE, SUBJECT, TEXT
 from postroom.templates.portal import Portal
 
 SOMEBODY = "you@example.org"
@@ -143,12 +144,14 @@ def exhibit(portal: Portal, name: str, *, language: str, sample: str, findings: 
     language = spoken(portal, language)
     contexts: Mapping[str, Any] = {}
     email = breakage = None
+    suspects = tuple(_files(portal, name, language, (SAMPLE,)))
     try:
         contexts = portal.samples(name, language)
         sample = sample if sample in contexts else next(iter(contexts), "")
+        suspects = (*_files(portal, name, language), *_shared(portal, language))
         email = _email(portal, name, language, contexts, sample)
     except Exception as error:  # noqa: BLE001 -- while a template is being written, anything may be wrong with it
-        breakage = breakage_of(error, portal, name, language)
+        breakage = breakage_of(error, portal, language, suspects)
     return Exhibit(
         look=Look(portal=portal, name=name, language=language, sample=sample),
         samples=tuple(contexts),
@@ -156,20 +159,23 @@ def exhibit(portal: Portal, name: str, *, language: str, sample: str, findings: 
         email=email,
         breakage=breakage,
         findings=tuple(sorted(findings, key=lambda each: each.severity is not Severity.ERROR)),
-        files=tuple(_files(portal, name, language)),
+        files=tuple(_files(portal, name, language, (SUBJECT, HTML, MJML, TEXT, SAMPLE))),
     )
 
 
 def addressed(portal: Portal, name: str, *, language: str, sample: str, to: str) -> Email:
     """A sample for somebody, to be sent; `InvalidEmail` where that cannot be."""
-    return _email(portal, name, language, portal.samples(name, language), sample, to=to)
+    language = spoken(portal, language)
+    contexts = portal.samples(name, language)
+    return _email(portal, name, language, contexts, sample or next(iter(contexts), ""), to=to)
 
 
 def _email(
     portal: Portal, name: str, language: str, contexts: Mapping[str, Any], sample: str, *, to: str = SOMEBODY
 ) -> Email:
     if sample not in contexts:
-        raise InvalidTemplate(f"{portal.name}.{name}", "it has no sample to be shown with", f"write {name}/sample.toml")
+        problem = f"it has no sample {sample!r}" if contexts else "it has no sample to be shown with"
+        raise InvalidTemplate(f"{portal.name}.{name}", problem, f"write it in {name}/{SAMPLE}")
     return portal.email(contexts[sample], to=to, language=language, tags="preview")
 
 
@@ -192,13 +198,18 @@ def _plain(value: Any) -> Any:
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
 
 
-def _files(portal: Portal, name: str, language: str) -> Iterator[str]:
-    """In the language that the template is found in."""
-    for tag in portal.languages.chain(language):
-        if portal.files.speaks(name, tag):
-            body = portal.files.body_of(name, tag) or ""
-            for part in ("subject.txt", body, "body.txt", "sample.toml"):
-                spelled = portal.files.find(f"{name}/{part}", portal.languages.chain(tag))
-                if spelled:
-                    yield spelled
-            return
+def _files(
+    portal: Portal, name: str, language: str, parts: tuple[str, ...] = (SUBJECT, HTML, MJML, TEXT)
+) -> Iterator[str]:
+    """A template's own files, as the language that it is found in spells them."""
+    chain = portal.languages.chain(language)
+    chain = chain[next((place for place, tag in enumerate(chain) if portal.files.speaks(name, tag)), 0) :]
+    return (file for part in parts if (file := portal.files.find(f"{name}/{part}", chain)))
+
+
+def _shared(portal: Portal, language: str) -> Iterator[str]:
+    """Layouts and pieces of the portal that stand in no other language's name."""
+    others = {each for each in portal.languages.spoken if each != language}
+    for place in sorted(portal.root.glob("*.*")):
+        if place.suffix in (".html", ".txt", ".mjml") and not others.intersection(place.name.split(".")):
+            yield place.name

@@ -10,6 +10,7 @@ the email waits for somebody who does.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -21,7 +22,7 @@ from postroom.errors import ConfigurationError, InvalidEmail, StoreUnavailable, 
 from postroom.logs import logger
 from postroom.sealing import Opened, is_apart, opened, put_apart
 from postroom.store.contents import Content
-from postroom.store.contract import Claimed, Settlement
+from postroom.store.contract import Claim, Claimed, Settlement
 from postroom.store.open import AsyncDatabase
 from postroom.store.unreadable import GONE
 from postroom.store.wording import Worded, put_words
@@ -75,6 +76,8 @@ class Rendering:
         self._render = render
         # Whom it is for was checked when it was enqueued, and is named in no error here.
         self._limits = replace(limits, dotless_domains=True)
+        self._told: dict[str, float] = {}
+        """When it was said last, on the monotonic clock, why emails wait."""
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="postroom-rendering")
 
     async def hand_over(self, emails: Sequence[Claimed], ready: Callable[[Sequence[Claimed]], None]) -> None:
@@ -110,13 +113,11 @@ class Rendering:
             try:
                 content = await self._loading.read(emails[0])
             except Exception as error:  # noqa: BLE001  it is about this email alone
-                await self._fail(emails[0], error)
+                await self._settle_failed([(emails[0], error)])
                 return []
         loop = asyncio.get_running_loop()
         found = await loop.run_in_executor(self._thread, lambda: [self._worded(each, content) for each in emails])
-        for email, each in zip(emails, found, strict=True):
-            if isinstance(each, Exception):
-                await self._fail(email, each)
+        await self._settle_failed(zip(emails, found, strict=True))
         worded = [each for each in found if isinstance(each, Worded)]
         reach("rendered")
         placed = await self._placed(worded) if worded else set()
@@ -154,14 +155,25 @@ class Rendering:
             attachments=source.attachments,
         )
 
-    async def _fail(self, email: Claimed, error: Exception) -> None:
-        """What comes of an email that could not be rendered."""
-        if isinstance(error, ConfigurationError | StoreUnavailable):
-            logger.warning("an email waits for its words", email_id=email.id, kind=email.kind, reason=str(error))
-            await self._held.put_off([email.claim], seconds=NOT_HERE, reason=str(error))
-        else:
-            logger.error("email cannot be rendered", email_id=email.id, kind=email.kind, error=type(error).__name__)
-            self._records.hand_on(_unrendered(email, error))
+    async def _settle_failed(self, found: Iterable[tuple[Claimed, Worded | Exception]]) -> None:
+        """What comes of emails that could not be rendered: dead of their template, or left to somebody else."""
+        waiting: dict[str, list[Claim]] = {}
+        for email, error in found:
+            if isinstance(error, ConfigurationError | StoreUnavailable):
+                waiting.setdefault(str(error), []).append(email.claim)
+            elif isinstance(error, Exception):
+                logger.error("email cannot be rendered", email_id=email.id, kind=email.kind, error=type(error).__name__)
+                self._records.hand_on(_unrendered(email, error))
+        for reason, claims in waiting.items():
+            self._tell_of_wait(reason)
+            await self._held.put_off(claims, seconds=NOT_HERE, reason=reason)
+
+    def _tell_of_wait(self, reason: str) -> None:
+        """Once in a while: it may be about a hundred thousand of them."""
+        now = time.monotonic()
+        if now - self._told.get(reason, -NOT_HERE) >= NOT_HERE:
+            self._told[reason] = now
+            logger.warning("emails wait for somebody who can render them", reason=reason)
 
     async def _placed(self, worded: list[Worded]) -> set[EmailId]:
         """Store words; the emails that have theirs. While the database is away, it is tried as long as leases last."""

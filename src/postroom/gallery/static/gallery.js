@@ -4,6 +4,9 @@
 const gallery = () => document.getElementById("gallery");
 document.querySelectorAll("[data-with-script]").forEach((element) => { element.hidden = false; });
 
+// The address says what is shown, and not what was done: loading the page again does nothing twice.
+if (gallery()?.dataset.here) history.replaceState(null, "", gallery().dataset.here);
+
 // ---- Frames. What is in them runs no scripts; that it is of our origin lets us see how tall it is.
 
 const TALLEST = 12000;
@@ -67,7 +70,7 @@ async function renew() {
   const answer = await fetch(location.href, { cache: "no-store", headers: { "X-Postroom-Refresh": "1" } });
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const next = page.getElementById("gallery");
-  if (!next) return;
+  if (!answer.ok || !next) throw new Error(String(answer.status));
   const typed = document.getElementById("to")?.value;
   await Promise.all(frames().map((frame) => redraw(frame, next)));
   const at = { x: scrollX, y: scrollY, focus: document.activeElement?.id };

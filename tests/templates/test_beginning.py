@@ -35,9 +35,17 @@ def pasted(beginning: Beginning, root: Path, **given: object) -> list[Finding]:
     return list(check_portal(portal))
 
 
+@pytest.mark.parametrize("by_locale", [True, False], ids=["by locale", "plainly"])
 @pytest.mark.parametrize("variables", [EVERY_TYPE, ("name:str",), (), ("reset_link:str", "other_url")])
-def test_what_is_begun_passes_every_check_once_its_class_is_pasted(tmp_path: Path, variables: tuple[str, ...]) -> None:
-    beginning = Beginning(portal="hub", name="forgot_password", variables=tuple(map(Variable.of, variables)))
+def test_what_is_begun_passes_every_check_once_its_class_is_pasted(
+    tmp_path: Path, variables: tuple[str, ...], by_locale: bool
+) -> None:
+    beginning = Beginning(
+        portal="hub",
+        name="forgot_password",
+        variables=tuple(map(Variable.of, variables)),
+        by_locale=by_locale,
+    )
 
     written = beginning.write(tmp_path)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -134,7 +135,13 @@ def new(
     """Begin a template: files that pass every check, and the class to paste. Nothing is overwritten."""
     known = None if folder is not None else _known(target, portal)
     variables = USUAL if variable is None else tuple(map(Variable.of, variable))
-    beginning = Beginning(portal=portal, name=type, variables=variables, dark_button=_is_light(known))
+    beginning = Beginning(
+        portal=portal,
+        name=type,
+        variables=variables,
+        dark_button=_is_light(known),
+        by_locale=find_spec("babel") is not None,
+    )
     root = folder.absolute() if folder is not None else known.root if known is not None else Path()
     for path in beginning.write(root):
         standard_output().print(Text(f"wrote {shown(path)}"), soft_wrap=True)

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from postroom import (
     Address,
     AsyncOutbox,
+    AsyncRegions,
     Attachment,
     DeadReason,
     Email,
@@ -23,6 +24,7 @@ from postroom import (
     Page,
     Priority,
     Receipt,
+    Regions,
     RetryPolicy,
     RouteSettings,
     Settings,
@@ -52,6 +54,17 @@ def outboxes(clock: Callable[[], datetime]) -> list[Outbox]:
             clock=clock,
         ),
     ]
+
+
+def regions() -> None:
+    settings = Settings()
+    assert_type(settings.of_region("deu1"), Settings)
+    with Regions.from_settings(settings, of=lambda user: "deu1") as everywhere:
+        assert_type(everywhere["deu1"], Outbox)
+        assert_type(everywhere.of(object()), Outbox)
+        assert_type(list(everywhere), list[str])
+    assert_type(AsyncRegions.from_settings()["deu1"], AsyncOutbox)
+    assert_type(Outbox(region="deu1"), Outbox)
 
 
 def emails() -> list[Email]:

@@ -127,7 +127,7 @@ def test_a_sensitive_late_email_tells_its_edition_and_not_its_context(outbox: Ou
 
     assert (stored.late, stored.subject, stored.edition) == (True, "(sensitive)", OLD)
     assert "Ada" not in claimed.envelope
-    assert claimed.attachments.keys() == {f"box.{stored.id}.1"}
+    assert claimed.attachments.keys() == {f"box.{stored.id}.1.late"}
 
 
 def test_a_late_email_is_replayed_to_somebody_else_as_a_late_one(outbox: Outbox) -> None:

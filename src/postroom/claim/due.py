@@ -270,7 +270,7 @@ class Claimer:
         reach("claimed")
         self.claims += 1
         self._bench.holdings.add(emails, asked=asked)
-        self._buffer.add(emails)
+        await self._bench.hand_over(emails, self._buffer.add)
         if instead_of is not None:
             logger.warning("emails leave by the fallback", emails=len(emails), route=instead_of.route.name, by=here)
         return len(emails)

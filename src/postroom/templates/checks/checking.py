@@ -9,6 +9,7 @@ from typing import Any
 from postroom.errors import ConfigurationError, InvalidTemplate
 from postroom.templates.checks.finding import Finding, Place
 from postroom.templates.checks.places import body_of, file_of
+from postroom.templates.checks.remote import check_sources
 from postroom.templates.checks.rendered import check_rendered
 from postroom.templates.checks.second_engine import SecondEngine, second_engine
 from postroom.templates.checks.second_opinion import check_second_opinion
@@ -88,6 +89,7 @@ def _check_language(portal: Portal, name: str, language: str) -> Iterator[Findin
         return
     second = second_engine(template.engine, language)
     yield from check_variables(place, template, second)
+    yield from check_sources(place, template.sources)
     yield from _check_samples(portal, name, template, second, place)
 
 

@@ -1,7 +1,8 @@
 """Whether what is written can be read: WCAG AA, on light screens and on dark ones.
 
 Each text is measured against the nearest background behind it. Where that is a picture or a gradient nobody can tell,
-and nothing is said. What is hidden on purpose (a preheader) is passed over.
+and nothing is said; nor on a dark screen where a page paints no background and does not say `color-scheme: dark`, for
+some mail programs then show it on white. What is hidden on purpose (a preheader) is passed over.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ _PIXELS = {"px": 1.0, "pt": 4 / 3, "rem": 16.0}
 _MOST_RULES = 500
 """Of dark screens: no stylesheet needs more, and each is tried on every element."""
 _NOTHING = re.compile(r"0+(?:\.0*)?(?:px|pt|em|%)?")
+_SCHEME = re.compile(r"(?<!-)\bcolor-scheme\s*:[^;}]*\bdark\b", re.IGNORECASE)
+_DARK_CANVAS = Colour(18, 18, 18)
 _PICTURE = re.compile(r"(?:url|gradient)\(|image", re.IGNORECASE)
 
 
@@ -53,14 +56,26 @@ class _Look:
 
 def check_contrast(place: Place, page: Page) -> Iterator[Finding]:
     """Texts that are too like what is behind them, each pair of colours once."""
-    yield from _check(place, page, [], "")
+    yield from _check(place, page, [], _Look(), "")
     if rules := dark_rules(page.styles())[:_MOST_RULES]:
-        yield from _check(place, page, rules, " on a dark screen")
+        canvas = _DARK_CANVAS if _is_said_to_be_dark(page) else None
+        yield from _check(place, page, rules, _Look(colour=WHITE, background=canvas), " on a dark screen")
 
 
-def _check(place: Place, page: Page, rules: list[Rule], where: str) -> Iterator[Finding]:
+def _is_said_to_be_dark(page: Page) -> bool:
+    """Whether it leaves its canvas to a dark screen."""
+    said = (each.attributes.get("content", "") for each in page.elements("meta") if _is_scheme(each))
+    styles = [page.styles(), *(each.attributes.get("style", "") for each in page.elements("html", "body"))]
+    return "dark" in " ".join(said).lower() or any(map(_SCHEME.search, styles))
+
+
+def _is_scheme(meta: Element) -> bool:
+    return meta.attributes.get("name", "").lower() == "color-scheme"
+
+
+def _check(place: Place, page: Page, rules: list[Rule], canvas: _Look, where: str) -> Iterator[Finding]:
     seen = set[tuple[str, str]]()
-    for words, look in _texts(page.root, rules):
+    for words, look in _texts(page.root, rules, canvas):
         measured = look.measured
         if measured is None or measured >= look.wanted or look.background is None:
             continue
@@ -75,9 +90,9 @@ def _check(place: Place, page: Page, rules: list[Rule], where: str) -> Iterator[
         )
 
 
-def _texts(root: Element, rules: list[Rule]) -> Iterator[tuple[str, _Look]]:
+def _texts(root: Element, rules: list[Rule], canvas: _Look) -> Iterator[tuple[str, _Look]]:
     """What can be read, and how it looks."""
-    waiting = [(root, _Look())]
+    waiting = [(root, canvas)]
     while waiting:
         element, look = waiting.pop()
         inner = [(each, _inside(each, look, rules)) for each in element.children if isinstance(each, Element)]

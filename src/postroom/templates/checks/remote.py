@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from postroom.templates.checks.finding import Finding, Place
 from postroom.templates.checks.page import Element, Page
@@ -12,10 +12,23 @@ _REMOTE = re.compile(r"\s*(?:https?:)?//", re.IGNORECASE)
 _URL = re.compile(r"url\([\s'\"]*((?:https?:)?//[^)'\"]*)", re.IGNORECASE)
 _IMPORT = re.compile(r"@import\b", re.IGNORECASE)
 _IN_A_COMMENT = re.compile(r"\b(?:src|background)\s*=\s*['\"]?((?:https?:)?//[^'\"\s>]*)", re.IGNORECASE)
+_STYLESHEET = re.compile(r"<link\b[^<>]*\brel\s*=\s*['\"]?[^<>'\"]*stylesheet", re.IGNORECASE)
 _FETCHING = ("src", "srcset", "background", "poster", "data")
 _TAKEN_OUT = ("script", "iframe", "frame", "object", "embed", "applet", "form", "video", "audio")
 _RULE = "remote-content"
 _REMEDY = "an email must bring along all it shows: use {{ brand.logo }}, colours and text"
+
+
+def check_sources(place: Place, sources: Mapping[str, str]) -> Iterator[Finding]:
+    """Stylesheets that are linked to: the inliner takes them out unread, and nobody would see why it looks plain."""
+    for file, source in sources.items():
+        if _STYLESHEET.search(source):
+            yield place.error(
+                _RULE,
+                f"{file} links to a stylesheet, which is not fetched",
+                "write the rules into the layout's <style>",
+                file=file,
+            )
 
 
 def check_remote(place: Place, page: Page) -> Iterator[Finding]:
@@ -36,10 +49,6 @@ def _check_element(place: Place, element: Element) -> Iterator[Finding]:
     if element.tag in _TAKEN_OUT:
         yield place.error(_RULE, f"it has a <{element.tag}>, which mail programs take out", "say it in words or a link")
         return
-    if element.tag == "link" and "stylesheet" in element.attributes.get("rel", "").lower():
-        yield place.error(
-            _RULE, "it links to a stylesheet, which is not fetched", "write the rules into the layout's <style>"
-        )
     for name in _FETCHING:
         if _REMOTE.match(address := element.attributes.get(name, "")):
             yield place.error(_RULE, f"<{element.tag} {name}> fetches {_host(address)}", _REMEDY)

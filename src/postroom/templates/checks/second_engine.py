@@ -114,7 +114,12 @@ def comparable(values: Any) -> Any:
 
 
 def _put_out(value: Any) -> Any:
-    """Texts and numbers it writes by itself; a moment as we write it; a hole is one here, too."""
-    if isinstance(value, date | time | bool | list | dict) or value is None:
+    """Texts and numbers it writes by itself; a moment as we write it; a hole is one here, too.
+
+    It cannot tell `None` from `{{ "so" if it_is }}` of what is not so; the first engine has refused the former.
+    """
+    if value is None:
+        return ""
+    if isinstance(value, date | time | bool | list | dict):
         return printed(value)
     return NotImplemented

@@ -13,6 +13,7 @@ from postroom.lazy import lazily
 if TYPE_CHECKING:
     from postroom.compose.address import Address
     from postroom.compose.attachment import Attachment
+    from postroom.compose.edition import Edition
     from postroom.compose.email import Email
     from postroom.compose.invite import Invite
     from postroom.compose.limits import Limits
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from postroom.regions.blocking import Regions
     from postroom.settle.policy import RetryPolicy
     from postroom.store.contract import Filter, Page, Receipt, StoredEmail
+    from postroom.templates.brand import Brand
+    from postroom.templates.portal import Portal
     from postroom.vocabulary import DeadReason, EmailId, OnDoubt, Priority, Status
 
 __version__ = "0.1.0"
@@ -37,7 +40,9 @@ HOMES = {
     "AsyncOutbox": "postroom.outbox.awaiting",
     "AsyncRegions": "postroom.regions.awaiting",
     "Attachment": "postroom.compose.attachment",
+    "Brand": "postroom.templates.brand",
     "DeadReason": "postroom.vocabulary",
+    "Edition": "postroom.compose.edition",
     "Email": "postroom.compose.email",
     "EmailId": "postroom.vocabulary",
     "Filter": "postroom.store.contract",
@@ -46,6 +51,7 @@ HOMES = {
     "OnDoubt": "postroom.vocabulary",
     "Outbox": "postroom.outbox.blocking",
     "Page": "postroom.store.contract",
+    "Portal": "postroom.templates.portal",
     "PostroomError": "postroom.errors",
     "Priority": "postroom.vocabulary",
     "Receipt": "postroom.store.contract",
@@ -66,7 +72,9 @@ __all__ = [
     "AsyncOutbox",
     "AsyncRegions",
     "Attachment",
+    "Brand",
     "DeadReason",
+    "Edition",
     "Email",
     "EmailId",
     "Filter",
@@ -75,6 +83,7 @@ __all__ = [
     "OnDoubt",
     "Outbox",
     "Page",
+    "Portal",
     "PostroomError",
     "Priority",
     "Receipt",

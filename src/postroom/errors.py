@@ -3,6 +3,7 @@
     PostroomError
     ├── ConfigurationError        a setting is missing, unknown or contradicts another
     ├── InvalidEmail              the email could not be accepted as it is (also a ValueError)
+    │   └── InvalidTemplate       a template cannot say what it was to say (also a TypeError)
     ├── UnknownConnection         `connection=` is of a type Postroom cannot enqueue through (also a TypeError)
     ├── SchemaError               the database has no Postroom tables, or those of another version
     ├── WrongDeployment           the database belongs to another deployment: nothing is sent from it
@@ -44,6 +45,19 @@ class InvalidEmail(PostroomError, ValueError):
         self.field = field
         self.problem = problem
         self.remedy = remedy
+
+
+class InvalidTemplate(InvalidEmail, TypeError):
+    """A template could not be rendered with what it was given; nothing was written.
+
+    `template` is its name (`hub.welcome`), and `variable` the name that is missing, unknown or wrong, if it is about
+    one. The message holds no value of any variable.
+    """
+
+    def __init__(self, template: str, problem: str, remedy: str, *, variable: str | None = None) -> None:
+        super().__init__(f"{template}: {variable}" if variable else template, problem, remedy)
+        self.template = template
+        self.variable = variable
 
 
 class UnknownConnection(PostroomError, TypeError):

@@ -17,6 +17,9 @@ DEFAULT_ROUTE = "default"
 SENSITIVE = "(sensitive)"
 """In the place of a sensitive email's subject, wherever emails are shown."""
 
+NOT_RENDERED = "(rendered when sent)"
+"""In the place of the subject of an email whose words are still to be rendered."""
+
 SIGN_IN_CODE = "admin.tfa"
 """The kind of emails that bring the code of a sign-in."""
 
@@ -59,6 +62,8 @@ class Change(StrEnum):
     """Deleted by a person."""
     REINSTATED = "reinstated"
     """Dismissed, and put back by a person: dead or in doubt again, as it was."""
+    MOVED = "moved"
+    """It is in another region from now on, and gone from here."""
     REROUTED = "rerouted"
     """It leaves by another route."""
     DEFERRED = "deferred"

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from postroom import AsyncOutbox, Outbox, Status
+from postroom import AsyncOutbox, Edition, Outbox, Status
 from postroom.accounts.values import Role
 from postroom.web import admin
 from postroom.work import breakers
@@ -76,6 +76,25 @@ async def test_free_text_finds_and_says_what_it_was_taken_for(operator: httpx.As
     body = (await operator.get("/api/admin/outbox", params={"q": "grace@example.org"})).json()
 
     assert ([each["subject"] for each in body["emails"]], body["understood"]) == (["Hi"], "recipient")
+
+
+async def test_emails_of_a_template_are_found_and_tell_their_edition(
+    operator: httpx.AsyncClient, outbox: Outbox
+) -> None:
+    """(C3)"""
+    edition = Edition(portal="hub", template="welcome", version="9f2c1a83b0de", language="de")
+    outbox.enqueue(email("Hallo", edition=edition))
+    outbox.enqueue(email("Of no template"))
+
+    for query in ("portal=hub", "template=hub.welcome", "version=9f2c1a83b0de", "language=de", "q=language:de"):
+        [found] = (await operator.get(f"/api/admin/outbox?{query}")).json()["emails"]
+
+        assert found["subject"] == "Hallo"
+        assert found["edition"] == {
+            "portal": "hub", "template": "welcome", "version": "9f2c1a83b0de", "language": "de"
+        }  # fmt: skip
+    [other] = (await operator.get("/api/admin/outbox?q=subject:Of")).json()["emails"]
+    assert (other["edition"], other["late"]) == (None, False)
 
 
 async def test_one_email_tells_its_story(operator: httpx.AsyncClient, outbox: Outbox) -> None:

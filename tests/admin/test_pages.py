@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from html import unescape
 
 import pytest
 from httpx import ASGITransport, AsyncClient, Response
 
-from postroom import AsyncOutbox, Attachment, Email, Status
+from postroom import AsyncOutbox, Attachment, Edition, Email, Status
 from postroom.accounts.accounts import add_person
 from postroom.accounts.tokens import add_token
 from postroom.accounts.values import Role
@@ -291,6 +292,43 @@ async def test_an_email_that_the_database_had_forgotten_says_so(browser: AsyncCl
 
     assert "forgotten by the database, settled from the journal" in page
     assert "the database had forgotten it, the journal knew" in page
+
+
+async def test_the_page_of_an_email_leads_to_those_that_share_its_words(
+    browser: AsyncClient, outbox: AsyncOutbox
+) -> None:
+    """(C3)"""
+    edition = Edition(portal="hub", template="welcome", version="9f2c1a83b0de", language="de")
+    id = (await outbox.enqueue(letter(subject="Hallo", edition=edition))).id
+    await outbox.enqueue(letter(subject="Other words", edition=replace(edition, version="000000000001")))
+
+    [facts] = re.findall('<dd id="edition">(.*?)</dd>', (await browser.get(f"{QUEUE}/{id}")).text)
+    links = [unescape(link) for link in re.findall('href="([^"]*)"', facts)]
+
+    assert re.sub("<[^>]*>", "", facts) == "hub.welcome · version 9f2c1a83b0de · German (de)"
+    assert links == [
+        f"{QUEUE}?template=hub.welcome",
+        f"{QUEUE}?version=9f2c1a83b0de",
+        f"{QUEUE}?template=hub.welcome&language=de",
+    ]
+    shared = [(await browser.get(link)).text for link in links]
+    assert ["Hallo" in page for page in shared] == [True, True, True]
+    assert ["Other words" in page for page in shared] == [True, False, True]
+
+
+async def test_what_is_not_rendered_yet_is_shown_as_its_variables(browser: AsyncClient, outbox: AsyncOutbox) -> None:
+    edition = Edition(portal="hub", template="welcome", version="9f2c1a83b0de", language="de")
+    email = Email(to="ada@example.org", edition=edition, late='{"name":"Ada & Bob"}')
+    id, secret = (await outbox.enqueue(email)).id, (await outbox.enqueue(email, sensitive=True)).id
+
+    page, of_secret = [(await browser.get(f"{QUEUE}/{each}")).text for each in (id, secret)]
+
+    assert "<h1>(rendered when sent)</h1>" in page
+    assert "Not rendered yet" in page
+    assert "Ada &amp; Bob" in page
+    assert "?view=source" not in page
+    assert (await browser.get(f"{QUEUE}/{id}/source")).status_code == 409
+    assert "Ada" not in of_secret
 
 
 async def test_html_is_shown_in_a_sandbox_and_nowhere_else(browser: AsyncClient, outbox: AsyncOutbox) -> None:

@@ -7,7 +7,7 @@ from email import policy
 
 import pytest
 
-from postroom import Email, Outbox
+from postroom import Edition, Email, Outbox
 from tests.cli.conftest import CommandLine, enqueue, enqueue_dead
 
 MISSING = "01890000-0000-7000-8000-000000000000"
@@ -83,6 +83,40 @@ def test_filters_narrow_together(postroom: CommandLine, outbox: Outbox) -> None:
     ).json  # fmt: skip
 
     assert [found["id"] for found in page["emails"]] == [wanted]
+
+
+def test_emails_of_a_template_are_found_and_tell_their_edition(postroom: CommandLine, outbox: Outbox) -> None:
+    """(C3)"""
+    edition = Edition(portal="hub", template="welcome", version="9f2c1a83b0de", language="de")
+    id = outbox.enqueue(Email(to="ada@example.org", subject="Hallo", text="Guten Tag", edition=edition)).id
+    enqueue(outbox, subject="Of no template")
+
+    for option, value in {
+        "portal": "hub",
+        "template": "hub.welcome",
+        "version": "9f2c1a83b0de",
+        "language": "de",
+    }.items():
+        [found] = postroom("list", f"--{option}", value, "--json").json["emails"]
+
+        assert found["id"] == id
+        assert found["edition"] == {
+            "portal": "hub", "template": "welcome", "version": "9f2c1a83b0de", "language": "de"
+        }  # fmt: skip
+    assert "hub.welcome · version 9f2c1a83b0de · de" in postroom("show", id).out
+    assert postroom("list", "--subject", "Of no", "--json").json["emails"][0]["edition"] is None
+
+
+@pytest.mark.parametrize("view", ["--text", "--source"])
+def test_what_is_not_rendered_yet_says_so(postroom: CommandLine, outbox: Outbox, view: str) -> None:
+    edition = Edition(portal="hub", template="welcome", version="9f2c1a83b0de", language="de")
+    id = outbox.enqueue(Email(to="ada@example.org", edition=edition, late='{"name":"Ada"}')).id
+
+    answer = postroom("show", id, view)
+
+    assert (answer.code, answer.out) == (1, "")
+    assert "not rendered yet" in answer.err
+    assert "not rendered yet" in postroom("show", id).out
 
 
 def test_an_email_is_shown_with_recipients_and_history(postroom: CommandLine, outbox: Outbox) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from postroom import Outbox, Status
+from postroom import Edition, Outbox, Status
 from postroom.operate import AsyncOperations, Search, finding
 from postroom.store import acts
 from tests.store.journey import Clock, bring_to, claim, dead, email, enqueue, settle
+
+ORDER = Edition(portal="hub", template="order", version="9f2c1a83b0de", language="de-CH")
 
 
 async def found(operations: AsyncOperations, q: str = "", **fields: object) -> list[str]:
@@ -26,6 +28,10 @@ async def found(operations: AsyncOperations, q: str = "", **fields: object) -> l
         ("tag:spring", "tag"),
         ("kind:receipt", "kind"),
         ("route:bulk", "route"),
+        ("portal:hub", "portal"),
+        ("template:hub.order", "template"),
+        ("version:9f2c1a83b0de", "version"),
+        ("language:de-CH", "language"),
         ("key:order-7:confirmed", "key"),
         ("to:grace@example.org", "recipient"),
         ("your order", "subject"),
@@ -37,7 +43,7 @@ async def test_a_text_is_recognised_by_its_shape(
     outbox: Outbox, operations: AsyncOperations, q: str, meaning: str
 ) -> None:
     outbox.enqueue(email("Something else", to="ada@example.org"), key="order-8", kind="welcome")
-    wanted = email("Your order", to="grace@example.org", tags=["spring"])
+    wanted = email("Your order", to="grace@example.org", tags=["spring"], edition=ORDER)
     id = outbox.enqueue(wanted, key="order-7:confirmed", kind="receipt").id
     outbox.database.run(acts.move_route(from_route="default", to="bulk", actor=None, limit=10))
     outbox.database.run(acts.move_route(from_route="bulk", to="default", actor=None, limit=1))

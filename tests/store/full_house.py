@@ -43,7 +43,11 @@ WHERE n % 4 = 0;
 INSERT INTO postroom.terms (term, email_id)
 SELECT 'to:past' || n % 1000 || '@example.org', id
 FROM past
-WHERE n % 4 = 0;
+WHERE n % 4 = 0
+UNION ALL
+SELECT 'template:hub.past', id
+FROM past
+WHERE n % 40 = 0;
 INSERT INTO postroom.keys (workspace, key, email_id, fingerprint, created_at)
 SELECT '', 'past-' || n, id, '', at
 FROM past
@@ -88,7 +92,11 @@ WHERE n % 4 = 0;
 INSERT INTO postroom_terms (term, email_id)
 SELECT 'to:past' || n % 1000 || '@example.org', id
 FROM past
-WHERE n % 4 = 0;
+WHERE n % 4 = 0
+UNION ALL
+SELECT 'template:hub.past', id
+FROM past
+WHERE n % 40 = 0;
 INSERT INTO postroom_keys (workspace, key, email_id, fingerprint, created_at)
 SELECT '', 'past-' || n, id, '', at
 FROM past

@@ -37,7 +37,7 @@ MADE_OF_OTHERS = {
               "previous_owner": set(), "attachments": set(), "inline": set(), "order": set(),
               "perhaps_stored": set()},
     StoredEmail: {"recipients": {"envelope", "outcomes"}, "next_attempt_at": {"due_at"}, "tags": {"terms"},
-                  "history": set(), "refused_recipients": set(), "unreadable": set()},
+                  "edition": set(), "late": set(), "history": set(), "refused_recipients": set(), "unreadable": set()},
 }  # fmt: skip
 """Of each value, the fields that are not simply a column, and the columns that only they are made of."""
 

@@ -1,46 +1,48 @@
-"""The email of a sign-in: the code. No pictures, no links to follow, no tracking."""
+"""The email of a sign-in: the code, as the template `tfa` of the portal `admin` has it.
+
+Ours is beside this module. An application that names a portal called `admin` in its settings, with a template `tfa` of
+its own, has its own words and dress; where those cannot be rendered, ours are sent, for somebody waits at the door.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from html import escape
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from postroom.compose import Email
+from postroom.errors import PostroomError
+from postroom.logs import logger
+from postroom.templates import Brand, Portal
+from postroom.templates.found import find_portals
 from postroom.vocabulary import SIGN_IN_CODE
 
 CODE_KIND = SIGN_IN_CODE
 
-PAGE = (
-    '<!doctype html><html lang="en"><body style="font-family:system-ui,sans-serif;font-size:16px;line-height:1.5;'
-    'color:#1c1f24;max-width:32em;margin:2em auto;padding:0 1em">{}</body></html>'
-)
+ADMIN = Portal("admin", templates=Path(__file__).parent / "templates", brand=Brand(name="Postroom"))
 
 
+@ADMIN.template
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CodeEmail:
-    """`admin.tfa`: the second step of a sign-in."""
+class Tfa:
+    """What the email of a sign-in says."""
 
-    to: str
     code: str
+    """Six digits."""
     minutes: int
     """How long the code is good."""
     address: str
-    """From where the password came."""
+    """From where the password came; empty for the machine itself."""
 
-    def email(self) -> Email:
-        shown = f"{self.code[:3]} {self.code[3:]}"
-        text = (
-            f"Your code to sign in to Postroom is {self.code}\n\n"
-            f"It is good for {self.minutes} minutes, once. "
-            f"The password was typed at {self.address or 'this machine'}.\n"
-            "If that was not you, somebody knows your password: change it, and tell nobody this code.\n"
-        )
-        html = PAGE.format(
-            "<p>Your code to sign in to Postroom is</p>"
-            f'<p style="font-size:32px;font-weight:600;letter-spacing:.08em;margin:.5em 0">{escape(shown)}</p>'
-            f"<p>It is good for {self.minutes} minutes, once. "
-            f"The password was typed at {escape(self.address or 'this machine')}.</p>"
-            "<p>If that was not you, somebody knows your password: change it, and tell nobody this code.</p>"
-        )
-        # The code stays out of the subject: subjects are shown in lists, logs and on locked telephones.
-        return Email(to=self.to, subject="Your Postroom sign-in code", text=text, html=html)
+
+def code_email(code: Tfa, *, to: str, portals: Iterable[str] = ()) -> Email:
+    """The email with a code, in the application's own words where it has some: `portals` as the settings name them."""
+    try:
+        own = find_portals(portals).get(ADMIN.name)
+        if own is not None and "tfa" in own.names:
+            known = own.contract("tfa").names
+            values = {name: value for name, value in asdict(code).items() if name in known}
+            return own.email(own.context("tfa", values), to=to)
+    except PostroomError as error:
+        logger.error("the application's own sign-in email cannot be rendered; ours is sent", error=str(error))
+    return ADMIN.email(code, to=to)

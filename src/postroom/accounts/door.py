@@ -11,7 +11,7 @@ from postroom.accounts.accounts import find_person
 from postroom.accounts.answers import Entered, Half, Knock, Post, Posting, Refused, Withheld, WrongCode
 from postroom.accounts.audit import read_audit, write_audit
 from postroom.accounts.chance import new_code, new_token, typed_code
-from postroom.accounts.code_email import CODE_KIND, CodeEmail
+from postroom.accounts.code_email import CODE_KIND, Tfa, code_email
 from postroom.accounts.factors import Factors, factors_of
 from postroom.accounts.guessing import Caller
 from postroom.accounts.letters import ACCOUNT_KIND, GUESSING_KIND, ChangeLetter, GuessesLetter
@@ -141,9 +141,9 @@ class DoorKeeper:
     def _posting(self, address: str) -> Posting:
         def compose(person: Person) -> Post:
             code, now = self._code(), self._now()
-            letter = CodeEmail(to=person.name, code=code, minutes=rules.CODE_LIFE.seconds // 60, address=address)
+            said = Tfa(code=code, minutes=rules.CODE_LIFE.seconds // 60, address=address)
             submission = Submission.of(
-                letter.email(),
+                code_email(said, to=person.name, portals=self._outbox.settings.portals),
                 priority="urgent",
                 sensitive=True,
                 expires_at=now + rules.CODE_LIFE,

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 
-from postroom.accounts.code_email import PAGE
 from postroom.compose import Email
+
+PAGE = (
+    '<!doctype html><html lang="en"><body style="font-family:system-ui,sans-serif;font-size:16px;line-height:1.5;'
+    'color:#1c1f24;max-width:32em;margin:2em auto;padding:0 1em">{}</body></html>'
+)
 
 GUESSING_KIND = "admin.guessing"
 ACCOUNT_KIND = "admin.account"

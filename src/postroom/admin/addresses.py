@@ -29,6 +29,10 @@ class QueueAddress:
     workspace: str = ""
     route: str = ""
     tag: str = ""
+    portal: str = ""
+    template: str = ""
+    version: str = ""
+    language: str = ""
     recipient: str = ""
     code: str = ""
     cause: str = ""
@@ -80,6 +84,10 @@ class QueueAddress:
             workspace=self.workspace or None,
             route=self.route or None,
             tag=self.tag or None,
+            portal=self.portal or None,
+            template=self.template or None,
+            version=self.version or None,
+            language=self.language or None,
             recipient=self.recipient or None,
             reply_code=int(self.code) if self.code else None,
             cause=self.cause or None,

@@ -85,6 +85,10 @@ class FilterRequest(Request):
     workspace: Annotated[str, StringConstraints(max_length=_LONGEST, pattern=r"^[^\x00-\x1f\x7f]*$")] | None = None
     route: Line | None = None
     tag: Line | None = None
+    portal: Line | None = None
+    template: Line | None = None
+    version: Line | None = None
+    language: Line | None = None
     recipient: Line | None = None
     reply_code: Annotated[int, Field(ge=200, le=599)] | None = None
     cause: Line | None = None

@@ -57,6 +57,15 @@ class RecipientShape(Shape):
     text: str | None = None
 
 
+class EditionShape(Shape):
+    """The template that an email's words are from. `version` ends in `*` where a person has changed them since."""
+
+    portal: str
+    template: str
+    version: str
+    language: str
+
+
 class EmailShape(Shape):
     """One email, without its content and its history."""
 
@@ -83,6 +92,8 @@ class EmailShape(Shape):
     tags: list[str]
     size: int
     version: int
+    edition: EditionShape | None
+    late: bool
     doubts: int
     takeovers: int
     worker: str | None

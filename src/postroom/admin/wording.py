@@ -13,6 +13,17 @@ _UNITS = (
     (timedelta(minutes=1), "minute"),
     (timedelta(seconds=1), "second"),
 )
+_LANGUAGES = {
+    "ar": "Arabic", "bg": "Bulgarian", "bn": "Bengali", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German",
+    "el": "Greek", "en": "English", "es": "Spanish", "et": "Estonian", "eu": "Basque", "fa": "Persian",
+    "fi": "Finnish", "fr": "French", "ga": "Irish", "gl": "Galician", "gsw": "Swiss German", "he": "Hebrew",
+    "hi": "Hindi", "hr": "Croatian", "hu": "Hungarian", "id": "Indonesian", "is": "Icelandic", "it": "Italian",
+    "ja": "Japanese", "ko": "Korean", "lt": "Lithuanian", "lv": "Latvian", "ms": "Malay", "mt": "Maltese",
+    "nb": "Norwegian Bokmål", "nl": "Dutch", "nn": "Norwegian Nynorsk", "no": "Norwegian", "pl": "Polish",
+    "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sk": "Slovak", "sl": "Slovenian", "sq": "Albanian",
+    "sr": "Serbian", "sv": "Swedish", "sw": "Swahili", "ta": "Tamil", "th": "Thai", "tr": "Turkish", "uk": "Ukrainian",
+    "ur": "Urdu", "vi": "Vietnamese", "zh": "Chinese",
+}  # fmt: skip
 _SIZES = ("bytes", "kB", "MB", "GB")
 
 
@@ -73,6 +84,12 @@ def milliseconds(spent: float) -> str:
 def status_label(status: str) -> str:
     """`in_doubt` as people say it."""
     return status.replace("_", " ")
+
+
+def language_label(tag: str) -> str:
+    """A language as people call it, and its tag: `German (de)`; the tag alone where we have no name for it."""
+    name = _LANGUAGES.get(tag.partition("-")[0].lower())
+    return f"{name} ({tag})" if name else tag
 
 
 def policy_label(policy: str) -> str:

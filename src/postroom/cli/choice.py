@@ -37,6 +37,16 @@ class FilterOptions:
     ] = None
     key: Annotated[str | None, typer.Option(help="Under this idempotency key.", rich_help_panel=_PANEL)] = None
     tag: Annotated[str | None, typer.Option(help="With this tag.", rich_help_panel=_PANEL)] = None
+    portal: Annotated[str | None, typer.Option(help="From a template of this portal.", rich_help_panel=_PANEL)] = None
+    template: Annotated[
+        str | None, typer.Option(help="From this template: hub.welcome.", metavar="NAME", rich_help_panel=_PANEL)
+    ] = None
+    version: Annotated[
+        str | None, typer.Option("--version", help="From this version of its template.", rich_help_panel=_PANEL)
+    ] = None
+    language: Annotated[
+        str | None, typer.Option(help="Rendered in this language: de.", metavar="TAG", rich_help_panel=_PANEL)
+    ] = None
     subject: Annotated[
         str | None, typer.Option("--subject", help="With this text in the subject.", rich_help_panel=_PANEL)
     ] = None

@@ -1,4 +1,4 @@
-"""Regions: region list."""
+"""Regions: region list, move."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from postroom.cli.everywhere import every_region
 from postroom.cli.moments import relative
 from postroom.cli.problems import ExitCode
 from postroom.cli.reaching import reach
+from postroom.cli.region_moving import move
 from postroom.cli.screen import print_json, standard_output
 from postroom.cli.secrets import masked
 from postroom.cli.tables import TONES, bare_table, state_of
@@ -119,7 +120,7 @@ def _cells(house: House) -> list[Text | str]:
     ]
 
 
-COMMANDS: dict[str, Callable[..., None]] = {"list": list_regions}
+COMMANDS: dict[str, Callable[..., None]] = {"list": list_regions, "move": move}
 
 app = typer.Typer(help="Regions: how each of them is doing.", no_args_is_help=True)
 

@@ -167,6 +167,14 @@ def history_table(history: Iterable[HistoryEntry]) -> Table:
     return table
 
 
+def _edition(email: StoredEmail) -> str:
+    """Where its words are from, or will be."""
+    if (edition := email.edition) is None:
+        return ""
+    told = f"{edition.kind} · version {edition.version} · {edition.language}"
+    return f"{told} · not rendered yet" if email.late else told
+
+
 def _facts(email: StoredEmail, *, now: datetime) -> Iterable[tuple[str, Text | str]]:
     def at(instant: datetime | None) -> str:
         return f"{exact(instant)} ({relative(instant, now=now)})" if instant else ""
@@ -180,6 +188,7 @@ def _facts(email: StoredEmail, *, now: datetime) -> Iterable[tuple[str, Text | s
     yield "Message-ID", Text(email.message_id)
     yield "key", Text(email.key or "")
     yield "kind", Text(email.kind)
+    yield "template", Text(_edition(email))
     yield "workspace", Text(email.workspace)
     yield "route", Text("" if email.route == DEFAULT_ROUTE else email.route)
     yield "tags", Text(", ".join(email.tags))

@@ -2,6 +2,7 @@
 
 from postroom.compose.address import Address, parse_address, parse_addresses
 from postroom.compose.attachment import Attachment
+from postroom.compose.edition import Edition
 from postroom.compose.email import Email
 from postroom.compose.frozen import Frozen
 from postroom.compose.invite import Invite
@@ -15,6 +16,7 @@ __all__ = [
     "DEFAULT_LIMITS",
     "Address",
     "Attachment",
+    "Edition",
     "Email",
     "Frozen",
     "Invite",

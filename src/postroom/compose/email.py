@@ -8,7 +8,9 @@ from typing import TypeAlias
 
 from postroom.compose.address import Address, AddressesLike, parse_addresses
 from postroom.compose.attachment import Attachment
+from postroom.compose.edition import Edition
 from postroom.compose.invite import Invite
+from postroom.compose.late import checked_context
 from postroom.compose.limits import Limits
 from postroom.compose.plaintext import text_from_html
 from postroom.compose.safety import check_body, check_header, check_is_text, check_value
@@ -47,6 +49,11 @@ class Email:
     """Headers of the caller's own, in order."""
     tags: tuple[str, ...]
     """Words to find the email by; they are not sent."""
+    edition: Edition | None
+    """The template that the words are from; it is not sent."""
+    late: str | None
+    """What to fill the template in with, as JSON, where that is done when the email is first attempted: until then it
+    has no subject, text or HTML."""
 
     def __init__(
         self,
@@ -63,6 +70,8 @@ class Email:
         invite: Invite | None = None,
         headers: HeadersLike = (),
         tags: str | Iterable[str] = (),
+        edition: Edition | None = None,
+        late: str | None = None,
         limits: Limits | None = None,
     ) -> None:
         keep = object.__setattr__
@@ -79,6 +88,8 @@ class Email:
         keep(self, "headers", own_headers)
         keep(self, "reply_to", parse_addresses("reply_to", reply_to))
         keep(self, "tags", _checked_tags(tags) if tags else ())
+        keep(self, "edition", None if edition is None else _checked_edition(edition))
+        keep(self, "late", None if late is None else _checked_late(late, self))
         if not (self.to or self.cc or self.bcc):
             raise InvalidEmail("to", "the email has no recipient", "give at least one address in to, cc or bcc")
         if limits is not None:
@@ -130,6 +141,23 @@ def _checked_invite(invite: Invite | None) -> Invite | None:
     if invite is not None and not isinstance(invite, Invite):
         raise InvalidEmail("invite", f"expected Invite, got {type(invite).__name__}", "use Invite(uid=…, start=…, …)")
     return invite
+
+
+def _checked_edition(edition: Edition) -> Edition:
+    if not isinstance(edition, Edition):
+        problem = f"expected Edition, got {type(edition).__name__}"
+        raise InvalidEmail("edition", problem, "make the email with `portal.email(…)`")
+    return edition
+
+
+def _checked_late(late: str, email: Email) -> str:
+    """The context of an email that has an edition, and no words yet."""
+    if email.edition is None:
+        raise InvalidEmail("late", "needs a template to fill in", "make the email with `portal.email(…, late=True)`")
+    for field in ("subject", "html", "text"):  # a text may have been derived from the HTML
+        if getattr(email, field):
+            raise InvalidEmail(field, "is rendered later, from the template", "leave it out, or leave out late")
+    return checked_context(late)
 
 
 def _checked_headers(

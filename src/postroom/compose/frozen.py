@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from postroom.compose.address import Address
 from postroom.compose.attachment import Attachment
+from postroom.compose.edition import Edition, read_edition, write_edition
+from postroom.compose.late import LATE
 
 if TYPE_CHECKING:
     from postroom.compose.letter import Letter
@@ -46,6 +48,7 @@ class Frozen:
     envelope: str
     """Compact JSON: date, addresses, headers, calendar object, and what the attachments are."""
     text: str | None
+    """What it says; the template's context, as JSON, while the envelope tells that it is not rendered yet."""
     html: str | None
     size: int
     """About how many octets the whole message has."""
@@ -54,16 +57,21 @@ class Frozen:
     attachments: tuple[tuple[str, bytes], ...]
     """Content by SHA-256 digest, each once."""
     tags: tuple[str, ...]
+    edition: Edition | None = None
+    """The template that its words are from; also in the envelope."""
     stamp: str = ""
     """What in the text tells only when it was composed; it makes no difference to the fingerprint."""
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 over everything but Message-ID, date and tags: tells whether one key was used for two contents.
+        """SHA-256 over everything but Message-ID, date, tags and edition: tells whether a key has had two contents.
 
-        Worked out when it is asked for, because most emails have no key.
+        The same words are the same content, whichever version of a template they are from. Worked out when it is asked
+        for, because most emails have no key.
         """
         contents = self.envelope.partition(",")[2]  # what follows the date
+        if self.edition is not None:  # it comes next
+            contents = contents.partition("},")[2]
         if '"invite":' in contents:
             # The calendar object is stamped with the date of composing, which says nothing about the content.
             contents = _STAMP.sub("DTSTAMP:", contents)
@@ -75,7 +83,8 @@ class Frozen:
 
 def write_contents(letter: Letter) -> str:
     """The envelope without its date, as JSON; only what there is. By hand, because most of them say little."""
-    written = f'{{"sender":{_listed(letter.senders)}'
+    written = "{" if letter.edition is None else f"{{{write_edition(letter.edition)},"
+    written += f'"sender":{_listed(letter.senders)}'
     if letter.to:
         written += f',"to":{_listed(letter.to)}'
     if letter.cc:
@@ -105,7 +114,7 @@ def decode(envelope: str) -> dict[str, Any]:
 
 def read_envelope(envelope: str, content: Mapping[str, bytes]) -> dict[str, Any]:
     """The fields of a `Letter` that are not columns of their own."""
-    stored = decode(envelope)
+    stored = decode(envelope.removeprefix(LATE))
     fields: dict[str, Any] = {
         "date": _EPOCH + timedelta(microseconds=stored["date"]),
         "senders": _addresses(stored.get("sender", ())),  # only emails have one
@@ -120,12 +129,25 @@ def read_envelope(envelope: str, content: Mapping[str, bytes]) -> dict[str, Any]
         fields["calendar"] = CalendarObject(**stored["invite"])
     if "attachments" in stored:
         fields["attachments"] = _thawed(stored["attachments"], content)
+    if "edition" in stored:
+        fields["edition"] = read_edition(stored)
     return fields
+
+
+def outside(envelope: str) -> dict[str, Any]:
+    """What an envelope says to everybody, whether or not it is rendered yet, or its content is in a box."""
+    return decode(envelope.removeprefix(LATE).removeprefix(APART))
+
+
+def edition_in(envelope: str) -> Edition | None:
+    """The edition that a frozen letter names. That most name none is told without parsing: inside JSON strings quotes
+    are escaped."""
+    return read_edition(outside(envelope)) if '"edition":{' in envelope else None
 
 
 def recipients_in(envelope: str) -> tuple[str, ...]:
     """The recipients a frozen letter names, without thawing it: to, cc, bcc, in that order, each address once."""
-    contents = decode(envelope.removeprefix(APART))
+    contents = outside(envelope)
     named = (each for group in ("to", "cc", "bcc") for each in contents.get(group, ()))
     return tuple(dict.fromkeys(each if isinstance(each, str) else each[1] for each in named))
 

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 from postroom.compose.address import Address, AddressesLike
 from postroom.compose.attachment import Attachment
+from postroom.compose.edition import Edition
 from postroom.compose.email import Email
 from postroom.compose.frozen import (
     CalendarObject,
@@ -23,10 +24,12 @@ from postroom.compose.frozen import (
     write_envelope,
 )
 from postroom.compose.invite import with_attendees
+from postroom.compose.late import LATE, Words, is_late
 from postroom.compose.limits import Limits
 from postroom.compose.mime import write_message
 from postroom.compose.size import estimated_size
 from postroom.compose.transfer import base64_size
+from postroom.errors import InvalidEmail, UnreadableEmail
 from postroom.vocabulary import EmailId
 
 __all__ = ["CalendarObject", "Frozen", "Letter", "recipients_in"]
@@ -53,6 +56,10 @@ class Letter:
     headers: tuple[tuple[str, str], ...] = ()
     tags: tuple[str, ...] = ()
     """Kept beside the letter by the store; not part of what is sent, and empty when thawed."""
+    edition: Edition | None = None
+    """The template that the words are from. It is not sent."""
+    late: str | None = None
+    """What the template is to be filled in with, as JSON, while there are no words yet."""
 
     @classmethod
     def compose(cls, email: Email, *, id: EmailId, date: datetime, default_sender: Address) -> Letter:
@@ -67,22 +74,24 @@ class Letter:
             bcc=email.bcc,
             reply_to=email.reply_to,
             subject=email.subject,
-            text=email.text,
+            text=email.text if email.late is None else None,
             html=email.html,
             attachments=email.attachments,
             calendar=_calendar_object(email, senders[0], date) if email.invite else None,
             headers=email.headers,
             tags=email.tags,
+            edition=email.edition,
+            late=email.late,
         )
 
     def freeze(self) -> Frozen:
         """Everything a store needs to give the same letter back."""
-        contents = write_contents(self)
+        envelope = write_envelope(self.date, write_contents(self))
         return Frozen(
             subject=self.subject,
             message_id=self.message_id,
-            envelope=write_envelope(self.date, contents),
-            text=self.text,
+            envelope=envelope if self.late is None else LATE + envelope,
+            text=self.text if self.late is None else self.late,
             html=self.html,
             size=_size(self),
             recipients=self.recipients,
@@ -90,6 +99,7 @@ class Letter:
             if self.attachments
             else (),
             tags=self.tags,
+            edition=self.edition,
         )
 
     def freeze_within(self, limits: Limits) -> Frozen:
@@ -111,6 +121,8 @@ class Letter:
     ) -> Letter:
         """The letter that was frozen. Nothing is checked again: what was stored was checked before."""
         rest = read_envelope(envelope, attachments)
+        if is_late(envelope):
+            rest["late"], text = text, None
         return cls(subject=subject, message_id=message_id, text=text, html=html, **rest)
 
     @property
@@ -136,9 +148,16 @@ class Letter:
 
         What is no email, and so has no sender, travels as its text.
         """
+        self.insist_on_words()
         if not self.senders:
             return (self.text or "").encode()
         return write_message(self)
+
+    def insist_on_words(self) -> None:
+        """Raise `UnreadableEmail` if there are none yet."""
+        if self.late is not None:
+            problem = "it is not rendered yet; that happens when it is first attempted"
+            raise UnreadableEmail(EmailId(self.message_id), problem)
 
     def corrected(
         self,
@@ -152,8 +171,12 @@ class Letter:
     ) -> Letter:
         """The letter with what is given in place of what it had, checked as an `Email` is; the rest stays.
 
-        Message-ID and Date stay too. When the HTML is corrected and no text is given, the text is derived anew.
+        Message-ID and Date stay too. When the HTML is corrected and no text is given, the text is derived anew. The
+        edition tells that a person has changed the words. What is not rendered yet stays so, unless all are given.
         """
+        reworded = not (subject is None and text is None and html is None)
+        if self.late is not None and reworded:
+            _insist_on_all_words(subject, text or html)
         email = Email(
             to=self.to if to is None else to,
             cc=self.cc if cc is None else cc,
@@ -172,10 +195,43 @@ class Letter:
             cc=email.cc,
             bcc=email.bcc,
             subject=email.subject,
-            text=email.text,
+            text=email.text if reworded or self.late is None else None,
             html=email.html,
             calendar=_readdressed(self.calendar, self.to, email.to) if self.calendar else None,
+            edition=self.edition.changed() if self.edition and reworded else self.edition,
+            late=None if reworded else self.late,
         )
+
+    def rendered(self, words: Words) -> Letter:
+        """The letter with the words of its template in their place, checked as an `Email` is; Message-ID and Date stay.
+
+        The same letter and words give the same octets, whoever renders it.
+        """
+        email = Email(
+            to=self.to,
+            cc=self.cc,
+            bcc=self.bcc,
+            subject=words.subject,
+            text=words.text,
+            html=words.html,
+            attachments=(*self.attachments, *words.attachments),
+        )
+        return replace(
+            self,
+            subject=email.subject,
+            text=email.text,
+            html=email.html,
+            attachments=email.attachments,
+            edition=words.edition,
+            late=None,
+        )
+
+
+def _insist_on_all_words(subject: str | None, body: str | None) -> None:
+    for field, given in (("subject", subject), ("text", body)):
+        if not given:
+            problem = "the email is not rendered yet, and some of its words would be missing"
+            raise InvalidEmail(field, problem, "correct subject and text or HTML, or mend the template and retry it")
 
 
 def _calendar_object(email: Email, sender: Address, date: datetime) -> CalendarObject:
@@ -192,4 +248,5 @@ def _readdressed(calendar: CalendarObject, old: tuple[Address, ...], new: tuple[
 
 def _size(letter: Letter) -> int:
     # The calendar object travels twice, once for calendars and once as a file.
-    return estimated_size(letter) + (2 * base64_size(len(letter.calendar.ics)) if letter.calendar else 0)
+    size = estimated_size(letter) + (2 * base64_size(len(letter.calendar.ics)) if letter.calendar else 0)
+    return size if letter.late is None else size + len(letter.late)

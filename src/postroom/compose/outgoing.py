@@ -11,6 +11,7 @@ from postroom.compose.letter import Letter
 from postroom.compose.mime import Bodies, write_message, write_note
 
 _OF_A_NOTE = frozenset({"date", "sender", "to"})
+_OF_A_TEMPLATE = _OF_A_NOTE | {"edition"}
 
 
 class Outgoing(NamedTuple):
@@ -37,7 +38,7 @@ def outgoing(
     Text and HTML may be given as their UTF-8.
     """
     stored = decode(envelope)
-    if text and html and stored.keys() == _OF_A_NOTE:
+    if text and html and (stored.keys() == _OF_A_NOTE or stored.keys() == _OF_A_TEMPLATE):
         sender, recipient = _only(stored["sender"]), _only(stored["to"])
         if sender and recipient:
             message = write_note(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -19,6 +20,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from postroom.compose.limits import Limits, limit_setting
 from postroom.config.durations import Duration
 from postroom.config.regions import RegionTable, check_known, check_regions, overlaid
 from postroom.config.routes import (
@@ -102,6 +104,8 @@ class Settings(BaseSettings):
     """The region this process belongs to: one of `regions`, if there are any."""
     regions: dict[str, RegionTable] = {}
     """Regions by name, each with a database of its own and what else differs there; in use as `of_region()`."""
+    portals: tuple[str, ...] = ()
+    """Where the application keeps its portals: `module:name` of each, such as `shop.mail:hub`."""
     sender: str | None = None
     """Who emails are from when they do not say."""
     policy: str = "patient"
@@ -264,6 +268,10 @@ class Settings(BaseSettings):
         """What sensitive emails are sealed with, and what those are opened with that were sealed before."""
         secret = None if self.secret is None else self.secret.get_secret_value()
         return Keyring(secret, self._previous_secrets())
+
+    def limits(self) -> Limits:
+        """How large an email may be."""
+        return Limits(**{each.name: getattr(self, limit_setting(each.name)) for each in fields(Limits)})
 
     def _previous_secrets(self) -> tuple[str, ...]:
         given = self.previous_secrets.get_secret_value().strip()

@@ -16,6 +16,10 @@ _PREFIXES = {
     "kind": "kind",
     "tag": "tag",
     "route": "route",
+    "portal": "portal",
+    "template": "template",
+    "version": "version",
+    "language": "language",
     "code": "reply_code",
     "subject": "subject",
 }

@@ -21,7 +21,7 @@ WORKER = "worker"
 """The role of those who need no broker."""
 
 HAPPENINGS = (
-    "enqueued", "sent", "retried", "doubted", "died", "taken_over", "cancelled", "dismissed", "pruned",
+    "enqueued", "sent", "retried", "doubted", "died", "taken_over", "cancelled", "dismissed", "moved", "pruned",
 )  # fmt: skip
 """What is counted whenever it happens, by the names of the database's tallies."""
 
@@ -41,7 +41,8 @@ class Search(Filter):
     """
 
     q: str = ""
-    """Free text: recipient, key, id, Message-ID, kind, tag or reply code, recognised by shape; else a subject."""
+    """Free text: recipient, key, id, Message-ID, kind, tag or reply code, recognised by shape; else a subject. What
+    emails of a template share is asked for by name: `template:hub.welcome`, `version:9f2c1a83b0de`, `language:de`."""
     cause: str | None = None
     """One group of failures, by its `FailureGroup.cause`."""
 
@@ -54,7 +55,8 @@ class FoundPage:
     next: EmailId | None
     """Give it as `before` to go on; None when everything has been looked at."""
     understood: str | None = None
-    """What `q` was taken for: `id`, `message_id`, `recipient`, `reply_code`, `key`, `kind`, `tag` or `subject`."""
+    """What `q` was taken for: `id`, `message_id`, `recipient`, `reply_code`, `key`, `kind`, `tag` or `subject`;
+    or `route`, `portal`, `template`, `version` or `language`, where it says so itself."""
     looked_back_to: datetime | None = None
     """How far back this page has looked, when it stopped before the end for the sake of speed."""
 

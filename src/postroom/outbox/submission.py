@@ -95,7 +95,7 @@ class HouseRules:
         if isinstance(email, Email):  # most are, and go the short way
             letter = Letter.compose(email, id=id, date=now, default_sender=self.default_sender)
             frozen = letter.freeze_within(self.limits)
-            asked = self._asked(wishes, letter, now=now) if wishes or self.routing else {}
+            asked = self._asked(wishes, letter, now=now) if wishes or self.routing or email.edition else {}
         else:
             frozen, asked = self._of_a_channel(email, wishes, id=id, now=now)
         if asked.get("sensitive"):
@@ -138,6 +138,8 @@ class HouseRules:
     def _asked(self, wishes: Wishes, letter: Letter, *, now: datetime) -> dict[str, Any]:
         """What an order says beside the letter, its policy and its key."""
         asked = _read(wishes, now=now) if wishes else {}
+        if letter.edition is not None and not asked.get("kind"):
+            asked["kind"] = letter.edition.kind
         if self.routing or "route" in wishes:
             asked["route"] = self._route(wishes.get("route"), letter, asked, EMAIL)
         return asked

@@ -6,7 +6,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from postroom.compose.edition import write_edition
 from postroom.compose.frozen import APART, Frozen
+from postroom.compose.late import LATE, is_late
 from postroom.errors import UnreadableEmail
 from postroom.sealing.keyring import Keyring
 from postroom.vocabulary import SENSITIVE, EmailId
@@ -32,7 +34,7 @@ class Opened:
 
 def is_apart(envelope: str) -> bool:
     """Whether an envelope says that the content is in a box."""
-    return envelope.startswith(APART)
+    return envelope.removeprefix(LATE).startswith(APART)
 
 
 def is_box(digest: str) -> bool:
@@ -40,14 +42,17 @@ def is_box(digest: str) -> bool:
     return digest.startswith(_BOX)
 
 
-def put_apart(letter: Frozen, *, id: EmailId, keyring: Keyring) -> Frozen:
-    """The letter with its content in a box, and in its place whom it is for.
+def put_apart(letter: Frozen, *, id: EmailId, keyring: Keyring, version: int = 1) -> Frozen:
+    """The letter with its content in a box, and in its place whom it is for, and which template it is of.
 
     Its fingerprint is one of the recipients alone: nobody can try out what it says, with or without a key.
     """
-    name = _name(id, 1)
+    name = _name(id, version, letter.envelope)
     # The name of the box comes first: a fingerprint is made of what follows the first comma.
-    outside = f'{APART}{{"attachments":[{{"digest":"{name}"}}],"to":{json.dumps(letter.recipients)}}}'
+    late = LATE if is_late(letter.envelope) else ""
+    edition = f"{write_edition(letter.edition)}," if letter.edition else ""
+    to = json.dumps(letter.recipients)
+    outside = f'{late}{APART}{{"attachments":[{{"digest":"{name}"}}],{edition}"to":{to}}}'
     return Frozen(
         subject=SENSITIVE,
         message_id=letter.message_id,
@@ -56,21 +61,28 @@ def put_apart(letter: Frozen, *, id: EmailId, keyring: Keyring) -> Frozen:
         html=None,
         size=letter.size,
         recipients=letter.recipients,
-        attachments=((name, keyring.close(_packed(letter), id=id, version=1)),),
+        attachments=((name, keyring.close(_packed(letter), id=id, version=version)),),
         tags=letter.tags,
+        edition=letter.edition,
     )
 
 
-def opened(attachments: Mapping[str, bytes], *, id: EmailId, version: int, keyring: Keyring) -> Opened:
-    """What the box of an email holds; `UnreadableEmail` where there is none, or it cannot be opened."""
-    box = attachments.get(_name(id, version))
+def opened(
+    attachments: Mapping[str, bytes], *, id: EmailId, version: int, keyring: Keyring, envelope: str = ""
+) -> Opened:
+    """What the box of an email holds; `UnreadableEmail` where there is none, or it cannot be opened.
+
+    `envelope` stands outside: the box of an email that is not rendered yet has a name of its own.
+    """
+    box = attachments.get(_name(id, version, envelope))
     if box is None:
         raise UnreadableEmail(id, ERASED)
     return _unpacked(keyring.open(box, id=id, version=version))
 
 
-def _name(id: EmailId, version: int) -> str:
-    return f"{_BOX}{id}.{version}"
+def _name(id: EmailId, version: int, envelope: str) -> str:
+    """Of an email that is rendered later another one: what is in a box is never changed, only replaced."""
+    return f"{_BOX}{id}.{version}.late" if is_late(envelope) else f"{_BOX}{id}.{version}"
 
 
 def _packed(letter: Frozen) -> bytes:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from codecs import getincrementaldecoder
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
 from postroom.compose import Letter
-from postroom.compose.frozen import APART
+from postroom.compose.frozen import outside
 from postroom.errors import SensitiveEmail, UnreadableEmail
 from postroom.store.order import tags_in
 from postroom.store.plan import Plan, Rows, ask, ask_binary
@@ -107,7 +106,6 @@ def digests_in(envelope: str) -> list[str]:
     if not carries(envelope):
         return []
     try:
-        contents = json.loads(envelope.removeprefix(APART))
-        return [attachment["digest"] for attachment in contents.get("attachments", ())]
+        return [attachment["digest"] for attachment in outside(envelope).get("attachments", ())]
     except DAMAGE:
         return []

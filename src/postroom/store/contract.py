@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from postroom.vocabulary import DeadReason, EmailId, LeaseToken, OnDoubt, Priority, Status
 
 if TYPE_CHECKING:
+    from postroom.compose.edition import Edition
     from postroom.store.order import Order
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -249,6 +250,10 @@ class StoredEmail:
     size: int
     version: int
     """Of its content; a corrected replay adds one."""
+    edition: Edition | None = None
+    """The template that its words are from, where they are from one."""
+    late: bool = False
+    """Its words are rendered when it is first attempted, and have not been yet."""
     doubts: int
     takeovers: int
     worker: str | None
@@ -293,6 +298,12 @@ class Filter:
     recipient: str | None = None
     key: str | None = None
     tag: str | None = None
+    portal: str | None = None
+    template: str | None = None
+    """With its portal: `hub.welcome`."""
+    version: str | None = None
+    """Of the template: the one that the words are from, or were before a person changed them."""
+    language: str | None = None
     subject: str | None = None
     """Any part of the subject, in any case."""
     since: datetime | None = None

@@ -74,7 +74,11 @@ class Order:
 
 def terms(letter: Frozen, *, kind: str, workspace: str, route: str) -> list[str]:
     """What an email can be found by, each with what it is. Nearly all share the default route: that is no term."""
-    if len(letter.recipients) == 1 and route == DEFAULT_ROUTE and not (letter.tags or kind or workspace):
+    if (
+        len(letter.recipients) == 1
+        and route == DEFAULT_ROUTE
+        and not (letter.tags or kind or workspace or letter.edition)
+    ):
         return [recipient_term(letter.recipients[0])]
     found = dict.fromkeys(recipient_term(address) for address in letter.recipients)
     found.update(dict.fromkeys(f"tag:{tag}" for tag in letter.tags))
@@ -84,6 +88,8 @@ def terms(letter: Frozen, *, kind: str, workspace: str, route: str) -> list[str]
         found[f"workspace:{workspace}"] = None
     if route != DEFAULT_ROUTE:
         found[f"route:{route}"] = None
+    if letter.edition is not None:
+        found.update(dict.fromkeys(letter.edition.terms()))
     return list(found)
 
 

@@ -7,7 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from postroom.compose.frozen import recipients_in
+from postroom.compose.edition import CHANGED, Edition
+from postroom.compose.frozen import edition_in, recipients_in
+from postroom.compose.late import is_late
 from postroom.errors import EmailNotFound
 from postroom.store.contract import Conservation, Filter, HistoryEntry, Page, Recipient, StoredEmail, moment
 from postroom.store.fields import STORED, Field, columns, document
@@ -16,15 +18,18 @@ from postroom.store.order import recipient_term, tags_in
 from postroom.store.plan import Plan, Row, Rows, Statement, ask
 from postroom.store.recipients import REFUSED, recipients_of
 from postroom.store.unreadable import DAMAGE, UNREADABLE, Reading, Words
-from postroom.vocabulary import DEFAULT_ROUTE, SENSITIVE, EmailId, Status
+from postroom.vocabulary import DEFAULT_ROUTE, NOT_RENDERED, SENSITIVE, EmailId, Status
 
 ENVELOPE = columns(STORED).index("envelope")
 """The place of the envelope among the `stored` columns."""
 
-GONE = ("dismissed", "pruned")
+GONE = ("dismissed", "moved", "pruned")
 """What becomes of emails that leave the outbox."""
 
-COUNTED = (*Status, *GONE)
+MOVING = "moving"
+"""On their way to another region, and not known to have arrived."""
+
+COUNTED = (*Status, MOVING, *GONE)
 """Everything that has been enqueued is in exactly one of these."""
 
 TALLIED = (Status.SENT, Status.CANCELLED, *GONE)
@@ -165,6 +170,7 @@ def matches(email: StoredEmail, wanted: Filter) -> bool:
         and wanted.reply_code in (None, email.reply_code)
         and (wanted.recipient is None or wanted.recipient.lower() in addresses)
         and (wanted.tag is None or wanted.tag in email.tags)
+        and set(_edition_terms(wanted)).issubset(email.edition.terms() if email.edition else ())
         and (wanted.subject is None or (not email.sensitive and wanted.subject.lower() in email.subject.lower()))
         and (wanted.since is None or email.created_at >= wanted.since)
         and (wanted.until is None or email.created_at < wanted.until)
@@ -174,8 +180,8 @@ def matches(email: StoredEmail, wanted: Filter) -> bool:
 def driver(wanted: Filter) -> tuple[str, str | None]:
     """The index that a list walks along: the end of its query's name, and the value it starts from.
 
-    An exact address or tag is rarer than a status, a status rarer than a kind, workspace or route that all emails may
-    share, and those rarer than everything.
+    An exact address or tag is rarer than a status, a status rarer than a template, kind, workspace or route that all
+    emails may share, and those rarer than everything.
     """
     rare, common = _rare_terms(wanted), _common_terms(wanted)
     if rare:
@@ -205,7 +211,7 @@ def _choose(wanted: Filter, *, limit: int, before: EmailId, after: EmailId) -> S
         "reply_code": wanted.reply_code,
         "subject": wanted.subject,
         # Kind, workspace and route stand in the row itself, which the list reads anyway.
-        "terms": [term for term in _rare_terms(wanted) if term != driving],
+        "terms": [term for term in _rare_terms(wanted) + _edition_terms(wanted) if term != driving],
         "limit": limit,
         "before": latest(wanted, before),
         "after": max(earliest(wanted), after),
@@ -222,11 +228,19 @@ def _rare_terms(wanted: Filter) -> list[str]:
 
 
 def _common_terms(wanted: Filter) -> list[str]:
-    """The exact terms that many emails share. An empty kind or workspace has no term, nor has the default route; the
-    row itself tells."""
+    """The exact terms that many emails share, the rarest first. An empty kind or workspace has no term, nor has the
+    default route; the row itself tells."""
+    edition = _edition_terms(wanted)
     kind = [f"kind:{wanted.kind}"] if wanted.kind else []
     workspace = [f"workspace:{wanted.workspace}"] if wanted.workspace else []
-    return kind + workspace + ([f"route:{wanted.route}"] if wanted.route not in (None, DEFAULT_ROUTE) else [])
+    route = [f"route:{wanted.route}"] if wanted.route not in (None, DEFAULT_ROUTE) else []
+    return edition + kind + workspace + route
+
+
+def _edition_terms(wanted: Filter) -> list[str]:
+    """The exact terms of templates, the rarest first: a version is of one template, and that of one portal."""
+    asked = [(name, getattr(wanted, name)) for name in ("version", "template", "portal", "language")]
+    return [f"{name}:{value.removesuffix(CHANGED)}" for name, value in asked if value is not None]
 
 
 def latest(wanted: Filter, before: EmailId) -> EmailId:
@@ -250,11 +264,13 @@ def stored(row: Row, *, history: tuple[HistoryEntry, ...] = ()) -> StoredEmail:
     state = email["status"]
     recipients = _recipients(envelope, outcomes, email, reading)
     return StoredEmail(
-        **email | _standing_in(email),
+        **email | _standing_in(email, envelope),
         recipients=recipients,
         refused_recipients=sum(recipient.status == REFUSED for recipient in recipients),
         next_attempt_at=due_at if state in (Status.PENDING, Status.RETRYING, Status.IN_DOUBT) else None,
         tags=reading.piece("tags", lambda: tags_in(terms or "[]"), ()),
+        edition=_edition(envelope, reading),
+        late=is_late(envelope or ""),
         history=history,
         unreadable=reading.trouble,
     )
@@ -272,11 +288,19 @@ def _read(field: Field, found: Any, reading: Reading) -> Any:
     return field.value(found)
 
 
-def _standing_in(email: Mapping[str, Any]) -> dict[str, Any]:
-    """What is shown in the place of a content that is gone, and of a subject that is nobody's business."""
+def _standing_in(email: Mapping[str, Any], envelope: str | None) -> dict[str, Any]:
+    """What is shown in the place of a content that is gone or not there yet, and of a subject that is nobody's
+    business."""
     if email["subject"] is None:
         return {"subject": UNREADABLE, "message_id": "", "size": 0}
-    return {"subject": SENSITIVE} if email["sensitive"] else {}
+    if email["sensitive"]:
+        return {"subject": SENSITIVE}
+    return {"subject": NOT_RENDERED} if is_late(envelope or "") else {}
+
+
+def _edition(envelope: str | None, reading: Reading) -> Edition | None:
+    nothing: Edition | None = None
+    return reading.piece("edition", lambda: edition_in(envelope or ""), nothing)
 
 
 def _recipients(

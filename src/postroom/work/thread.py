@@ -27,6 +27,7 @@ from postroom.store.open import AsyncDatabase, open_async_database
 from postroom.vocabulary import Status
 from postroom.work.journal import journal_folder
 from postroom.work.pruner import Pruning
+from postroom.work.rendering import renderer
 from postroom.work.routes import routes_of
 from postroom.work.worker import MOST_BUFFERED, Worker, WorkerSettings
 
@@ -55,6 +56,8 @@ def worker_settings(
         journals=settings.journal or journal_folder(url, settings.tables),
         role=role,
         keyring=settings.keyring(),
+        render=renderer(settings.portals),
+        limits=settings.limits(),
     )
 
 

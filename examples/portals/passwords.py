@@ -1,0 +1,36 @@
+"""Passwords: argon2id, and as slow for an address that nobody has as for any other."""
+
+from __future__ import annotations
+
+import secrets
+from functools import cache
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+SHORTEST, LONGEST = 12, 200
+
+_hasher = PasswordHasher()
+
+
+def is_good(password: str) -> bool:
+    """Long enough; several words are easy to remember."""
+    return SHORTEST <= len(password) <= LONGEST
+
+
+def hashed(password: str) -> str:
+    """As it is kept."""
+    return _hasher.hash(password)
+
+
+def is_right(password: str, kept: str | None) -> bool:
+    """Whether it is the password that was kept; takes as long when none was."""
+    try:
+        return _hasher.verify(kept or _nobodys(), password[:LONGEST]) and bool(kept)
+    except (VerificationError, InvalidHashError):
+        return False
+
+
+@cache
+def _nobodys() -> str:
+    return hashed(secrets.token_urlsafe())

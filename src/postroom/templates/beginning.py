@@ -33,8 +33,10 @@ _SAMPLES = {
     "Decimal": '"19.90"',
 }
 """The types that a variable may have to begin with, and a value of each, as TOML."""
+_HEADING = "<h1>LABEL</h1>"
+_PLAIN_HEADING = '<h1 style="color: inherit">LABEL</h1>'
 _PLAIN_LINK = '<p><a href="{{ NAME }}" style="color: inherit">LABEL</a></p>'
-"""For a layout that knows no button of ours: it can be read wherever the words around it can."""
+"""For a layout that is not ours: they can be read wherever the words around them can, also on a dark screen."""
 _BY_LOCALE = {"int": "number", "float": "number", "Decimal": "number", "date": "date", "datetime": "datetime"}
 _IMPORTS = {"date": "datetime", "datetime": "datetime", "Decimal": "decimal"}
 
@@ -135,12 +137,10 @@ class Beginning:
         others = [each for each in self.variables if not (greeted and each.name == "name")]
         yield "subject.txt", f"{title} – {{{{ brand.name }}}}\n"
         layout, text_layout = _layouts(root)
-        link = _begun("button.html").rstrip("\n") if "button-link" in layout else _PLAIN_LINK
-        html = [
-            f"<h1>{title}</h1>",
-            f"<p>{greeting}</p>",
-            *(_in_html(each, self._shown(each), link) for each in others),
-        ]
+        is_ours = "button-link" in layout
+        heading, link = (_HEADING, _begun("button.html").rstrip("\n")) if is_ours else (_PLAIN_HEADING, _PLAIN_LINK)
+        html = [heading.replace("LABEL", title), f"<p>{greeting}</p>"]
+        html += [_in_html(each, self._shown(each), link) for each in others]
         yield "body.html", _within_block(LAYOUT_HTML, layout, "\n".join(html))
         text = [greeting, *(_in_text(each, self._shown(each)) for each in others)]
         yield "body.txt", _within_block(LAYOUT_TEXT, text_layout, "\n\n".join(text))

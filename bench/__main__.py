@@ -26,6 +26,7 @@ from bench.parts import (
     mime,
     peers,
     recovery,
+    regions,
     routes,
     smtp,
     templates,
@@ -47,6 +48,7 @@ PARTS: dict[str, Callable[[World], list[Contestant]]] = {
     "latency": latency.contestants,
     "dispatch": dispatch.contestants,
     "recovery": recovery.contestants,
+    "regions": regions.contestants,
     "memory": memory.contestants,
     "desk": desk.contestants,
 }

@@ -117,3 +117,11 @@ def test_all_regions_are_there_also_in_a_process_of_one(monkeypatch: pytest.Monk
 
     with Regions.from_settings() as regions:
         assert list(regions) == ["deu1", "usa1"]
+
+
+def test_settings_that_name_their_region_make_its_outbox(tmp_path: Path) -> None:
+    settings = two_regions(tmp_path, region="usa1")
+
+    with Outbox.from_settings(settings) as outbox:
+        assert outbox.settings.region == "usa1"
+        assert outbox.database_url.endswith("usa1.db")

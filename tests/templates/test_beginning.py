@@ -78,6 +78,7 @@ def test_a_layout_that_is_there_is_extended_and_left_alone(tmp_path: Path) -> No
     assert not (tmp_path / "layout.txt").exists()
     assert "{% block words %}" in (tmp_path / "welcome/body.html").read_text()
     assert "extends" not in (tmp_path / "welcome/body.txt").read_text()
+    assert 'style="color: inherit"' in (tmp_path / "welcome/body.html").read_text()
     assert pasted(beginning, tmp_path) == []
 
 

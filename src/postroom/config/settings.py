@@ -202,6 +202,10 @@ class Settings(BaseSettings):
     def _overlaid(self, name: str, given: Mapping[str, Any]) -> Settings:
         return self.model_copy(update=overlaid(self, name, self.regions[name].without(given)))
 
+    def here(self, given: Mapping[str, Any] | None = None) -> Settings:
+        """Those of the region that this process belongs to, if it is one of `regions`; else as they are."""
+        return self.of_region(self.region, given) if self.regions and self.region else self
+
     def check_one_database(self) -> None:
         """Refuse to take the default for a database where there are regions and nobody has said which."""
         if self.regions and "database" not in self.model_fields_set:

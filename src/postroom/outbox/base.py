@@ -108,6 +108,7 @@ class OutboxBase:
 
     def _open(self, settings: Settings, clock: Clock | None) -> None:
         """Become the outbox of these settings: the one way there, whoever made them."""
+        settings = settings.here()
         settings.check_one_database()
         self.settings, self.clock = settings, clock
         self.rules = house_rules(settings)

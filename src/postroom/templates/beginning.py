@@ -33,6 +33,8 @@ _SAMPLES = {
     "Decimal": '"19.90"',
 }
 """The types that a variable may have to begin with, and a value of each, as TOML."""
+_PLAIN_LINK = '<p><a href="{{ NAME }}" style="color: inherit">LABEL</a></p>'
+"""For a layout that knows no button of ours: it can be read wherever the words around it can."""
 _BY_LOCALE = {"int": "number", "float": "number", "Decimal": "number", "date": "date", "datetime": "datetime"}
 _IMPORTS = {"date": "datetime", "datetime": "datetime", "Decimal": "decimal"}
 
@@ -132,10 +134,16 @@ class Beginning:
         greeting = "Hello {{ name }}," if greeted else "Hello,"
         others = [each for each in self.variables if not (greeted and each.name == "name")]
         yield "subject.txt", f"{title} – {{{{ brand.name }}}}\n"
-        html = [f"<h1>{title}</h1>", f"<p>{greeting}</p>", *(_in_html(each, self._shown(each)) for each in others)]
-        yield "body.html", _within_block(root, LAYOUT_HTML, _begun(LAYOUT_HTML), "\n".join(html))
+        layout, text_layout = _layouts(root)
+        link = _begun("button.html").rstrip("\n") if "button-link" in layout else _PLAIN_LINK
+        html = [
+            f"<h1>{title}</h1>",
+            f"<p>{greeting}</p>",
+            *(_in_html(each, self._shown(each), link) for each in others),
+        ]
+        yield "body.html", _within_block(LAYOUT_HTML, layout, "\n".join(html))
         text = [greeting, *(_in_text(each, self._shown(each)) for each in others)]
-        yield "body.txt", _within_block(root, LAYOUT_TEXT, _text_layout(root), "\n\n".join(text))
+        yield "body.txt", _within_block(LAYOUT_TEXT, text_layout, "\n\n".join(text))
         yield "sample.toml", "\n".join(["[ada]", *(f"{each.name} = {each.sample}" for each in self.variables), ""])
 
 
@@ -143,15 +151,18 @@ def _begun(name: str) -> str:
     return (Path(__file__).with_name("begun") / name).read_text(encoding="utf-8")
 
 
-def _text_layout(root: Path) -> str:
-    """The layout that texts will have: none, where the HTML has one that somebody else wrote."""
-    return "" if (root / LAYOUT_HTML).exists() else _begun(LAYOUT_TEXT)
+def _layouts(root: Path) -> tuple[str, str]:
+    """The layouts of HTML and text: those that are there, else ours; where only the text has none, it stays so."""
+    html, text = root / LAYOUT_HTML, root / LAYOUT_TEXT
+    ours = "" if html.exists() else _begun(LAYOUT_TEXT)
+    return (
+        html.read_text(encoding="utf-8") if html.exists() else _begun(LAYOUT_HTML),
+        text.read_text(encoding="utf-8") if text.exists() else ours,
+    )
 
 
-def _within_block(root: Path, layout: str, ours: str, words: str) -> str:
+def _within_block(layout: str, source: str, words: str) -> str:
     """Words put where a layout wants them: into its block that is called `body`, or the first that may be for words."""
-    place = root / layout
-    source = place.read_text(encoding="utf-8") if place.exists() else ours
     blocks = [each for each in _BLOCK.findall(source) if each not in _OTHER_BLOCKS]
     block = next((each for each in _USUAL_BLOCKS if each in blocks), blocks[0] if blocks else None)
     if block is None:
@@ -159,11 +170,10 @@ def _within_block(root: Path, layout: str, ours: str, words: str) -> str:
     return f'{{% extends "{layout}" %}}\n{{% block {block} %}}\n{words}\n{{% endblock %}}\n'
 
 
-def _in_html(variable: Variable, shown: str) -> str:
+def _in_html(variable: Variable, shown: str, link: str) -> str:
     name, label = variable.name, variable.name.replace("_", " ").capitalize()
     if variable.is_link:
-        button = _begun("button.html").rstrip("\n")
-        return button.replace("NAME", name).replace("LABEL", "Open it" if name in ("link", "url") else label)
+        return link.replace("NAME", name).replace("LABEL", "Open it" if name in ("link", "url") else label)
     if variable.type == "bool":
         return f"{{% if {name} %}}\n<p>{label}: yes</p>\n{{% endif %}}"
     return f"<p>{label}: {shown}</p>"

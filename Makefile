@@ -14,7 +14,7 @@ PYTEST_WORKERS ?= 3
 export PYTHON ENVIRONMENT
 ARGS ?=
 
-.PHONY: help demo portals test pythons storm check format bench screenshots constraints clean
+.PHONY: help demo portals test pythons storm check format bench judges screenshots constraints clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -59,6 +59,12 @@ bench: $(ENVIRONMENT)/installed-bench ## measure speed, raw figures and ratios (
 	scripts/set-up rabbitmq
 	scripts/set-up smtp-sink
 	$(VENV)/python -m bench $(ARGS)
+
+judges: $(ENVIRONMENT)/installed-dev ## ask caniemail, html-validate, axe and SpamAssassin about the example's emails (ARGS="--pictures FOLDER" to look yourself)
+	scripts/set-up chromium
+	scripts/set-up spamassassin
+	scripts/set-up judges build/judges
+	$(VENV)/python -m tests.judges build/judges $(ARGS)
 
 screenshots: $(ENVIRONMENT)/installed-dev ## take pictures of every page; the best are kept in docs/images
 	scripts/set-up chromium

@@ -26,14 +26,17 @@ from bench.parts import (
     mime,
     peers,
     recovery,
+    regions,
     routes,
     smtp,
+    templates,
 )
 from bench.readings import Contestant, Results, take_in_turns
 from bench.world import FULL, QUICK, ROOT, Scale, World
 
 PARTS: dict[str, Callable[[World], list[Contestant]]] = {
     "mime": mime.contestants,
+    "templates": templates.contestants,
     "smtp": smtp.contestants,
     "enqueue": enqueue.contestants,
     "drain": drain.contestants,
@@ -45,6 +48,7 @@ PARTS: dict[str, Callable[[World], list[Contestant]]] = {
     "latency": latency.contestants,
     "dispatch": dispatch.contestants,
     "recovery": recovery.contestants,
+    "regions": regions.contestants,
     "memory": memory.contestants,
     "desk": desk.contestants,
 }

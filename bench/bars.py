@@ -7,7 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.draining import CPU
-from bench.parts import desk, dispatch, distance, drain, enqueue, history, latency, memory, mime, recovery, routes
+from bench.parts import (
+    desk,
+    dispatch,
+    distance,
+    drain,
+    enqueue,
+    history,
+    latency,
+    memory,
+    mime,
+    recovery,
+    regions,
+    routes,
+)
 from bench.readings import Results
 
 FASTEST_PEER = "the fastest peer"
@@ -115,6 +128,12 @@ BARS = (
     Bar(what="drain through RabbitMQ, against Celery", ours=dispatch.BROKERED, theirs=dispatch.CELERY, bar=2.0),
     Bar(what="rate after a crash of the database, of before", ours=recovery.AFTER, theirs=recovery.BEFORE, bar=0.9),
     Bar(what="until that rate is back", ours=recovery.BACK, bar=10),
+    Bar(
+        what="rate of two regions after the database of a third was killed, of before",
+        ours=regions.AFTER,
+        theirs=regions.BEFORE,
+        bar=0.95,
+    ),
     Bar(what="worker's memory, backlog due", ours=memory.MEMORY, bar=150),
     Bar(what="urgent behind the backlog", ours=f"{memory.URGENT}, median", bar=200),
     Bar(what="slowest call of the desk at p95, PostgreSQL", ours=desk.worst(desk.POSTGRES), bar=300),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import assert_type
 from zoneinfo import ZoneInfo
@@ -11,7 +12,9 @@ from zoneinfo import ZoneInfo
 from postroom import (
     Address,
     AsyncOutbox,
+    AsyncRegions,
     Attachment,
+    Brand,
     DeadReason,
     Email,
     EmailId,
@@ -21,8 +24,10 @@ from postroom import (
     OnDoubt,
     Outbox,
     Page,
+    Portal,
     Priority,
     Receipt,
+    Regions,
     RetryPolicy,
     RouteSettings,
     Settings,
@@ -52,6 +57,17 @@ def outboxes(clock: Callable[[], datetime]) -> list[Outbox]:
             clock=clock,
         ),
     ]
+
+
+def regions() -> None:
+    settings = Settings()
+    assert_type(settings.of_region("deu1"), Settings)
+    with Regions.from_settings(settings, of=lambda user: "deu1") as everywhere:
+        assert_type(everywhere["deu1"], Outbox)
+        assert_type(everywhere.of(object()), Outbox)
+        assert_type(list(everywhere), list[str])
+    assert_type(AsyncRegions.from_settings()["deu1"], AsyncOutbox)
+    assert_type(Outbox(region="deu1"), Outbox)
 
 
 def emails() -> list[Email]:
@@ -154,3 +170,27 @@ def with_a_server() -> None:
         server.script(at="dot", reply="451 4.3.0 later", times=1)
         outbox.migrate()
         assert_type([message.recipients for message in server.wait_for(1)], list[tuple[str, ...]])
+
+
+hub = Portal("hub", templates="templates/hub", brand=Brand(name="Hub", logo="logo.png"), languages=("en", "de"))
+
+
+@hub.template
+@dataclass(frozen=True)
+class Welcome:
+    name: str
+
+
+@hub.template(name="goodbye")
+@dataclass(frozen=True)
+class Farewell:
+    name: str
+
+
+def templated() -> list[Email]:
+    assert_type(Welcome(name="Ada"), Welcome)
+    assert_type(Farewell(name="Ada").name, str)
+    return [
+        hub.email(Welcome(name="Ada"), to="ada@example.org", language="de"),
+        hub.email(Farewell(name="Ada"), to=("Ada", "ada@example.org"), late=True, tags=["bye"]),
+    ]

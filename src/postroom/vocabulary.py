@@ -62,6 +62,8 @@ class Change(StrEnum):
     """Deleted by a person."""
     REINSTATED = "reinstated"
     """Dismissed, and put back by a person: dead or in doubt again, as it was."""
+    MOVED = "moved"
+    """It is in another region from now on, and gone from here."""
     REROUTED = "rerouted"
     """It leaves by another route."""
     DEFERRED = "deferred"

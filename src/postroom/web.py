@@ -11,8 +11,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from contextvars import copy_context
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from postroom.duration import Duration
 from postroom.errors import ConfigurationError
@@ -27,6 +31,9 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
 T = TypeVar("T")
+
+THREADS = 4
+"""In which the database of a blocking outbox is asked at the same time."""
 
 
 def lifespan(outboxes: Outboxes, *, grace: Duration = "30s") -> Callable[[Any], AbstractAsyncContextManager[None]]:
@@ -103,18 +110,25 @@ def _awaiting(outbox: Outbox | AsyncOutbox) -> AsyncOutbox:
 class InThreads:
     """An outbox's own database for an event loop: every plan is carried out whole, in a thread.
 
-    It opens nothing, so there is nothing to close: an app that is mounted into another is never told when it ends.
+    It opens nothing, so there is nothing to close: an app that is mounted into another is never told when it ends. The
+    threads are this database's own: one that does not answer takes none of those in which others are asked.
     """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._threads: WeakKeyDictionary[asyncio.AbstractEventLoop, ThreadPoolExecutor] = WeakKeyDictionary()
+        """Those of an event loop end with it; a forked child has a loop of its own."""
         self.copies = database.copies
         self.dialect = database.dialect
         self.schema = database.schema
 
     async def run(self, plan: Plan[T], *, writes: bool = True, atomic: bool = True) -> T:
         """Carry a plan out in a transaction of its own."""
-        return await asyncio.to_thread(self._database.run, plan, writes=writes, atomic=atomic)
+        run = partial(copy_context().run, self._database.run, plan, writes=writes, atomic=atomic)
+        loop = asyncio.get_running_loop()
+        if loop not in self._threads:
+            self._threads[loop] = ThreadPoolExecutor(THREADS, thread_name_prefix="postroom-desk")
+        return await loop.run_in_executor(self._threads[loop], run)
 
     async def refresh(self) -> None:
         """Nothing to do: the outbox looks after its connections."""

@@ -316,6 +316,21 @@ async def test_the_page_of_an_email_leads_to_those_that_share_its_words(
     assert ["Other words" in page for page in shared] == [True, False, True]
 
 
+async def test_what_is_not_rendered_yet_is_shown_as_its_variables(browser: AsyncClient, outbox: AsyncOutbox) -> None:
+    edition = Edition(portal="hub", template="welcome", version="9f2c1a83b0de", language="de")
+    email = Email(to="ada@example.org", edition=edition, late='{"name":"Ada & Bob"}')
+    id, secret = (await outbox.enqueue(email)).id, (await outbox.enqueue(email, sensitive=True)).id
+
+    page, of_secret = [(await browser.get(f"{QUEUE}/{each}")).text for each in (id, secret)]
+
+    assert "<h1>(rendered when sent)</h1>" in page
+    assert "Not rendered yet" in page
+    assert "Ada &amp; Bob" in page
+    assert "?view=source" not in page
+    assert (await browser.get(f"{QUEUE}/{id}/source")).status_code == 409
+    assert "Ada" not in of_secret
+
+
 async def test_html_is_shown_in_a_sandbox_and_nowhere_else(browser: AsyncClient, outbox: AsyncOutbox) -> None:
     id = (await outbox.enqueue(letter(html=f"<p>Hello</p>{HOSTILE}"))).id
     answer = await browser.get(f"{QUEUE}/{id}")

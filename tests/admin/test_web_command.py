@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -76,3 +78,48 @@ def test_dev_lets_whoever_sits_at_this_machine_in(outbox: Outbox) -> None:
 
     assert response.status_code == 200
     assert by_another_name.status_code == 401
+
+
+@pytest.fixture
+def two_regions(tmp_path: Path) -> Path:
+    """A folder whose `postroom.toml` names two regions, in neither of which anybody may sign in yet."""
+    tables = [f'[regions.{name}]\ndatabase = "sqlite:///{name}.db"\n' for name in ("deu1", "usa1")]
+    (tmp_path / "postroom.toml").write_text("".join(tables))
+    for name in ("deu1", "usa1"):
+        with Outbox(f"sqlite:///{tmp_path / name}.db") as outbox:
+            outbox.migrate()
+    return tmp_path
+
+
+def test_over_regions_it_starts_where_somebody_may_sign_in_to_one_of_them(two_regions: Path) -> None:
+    """(C1, C4)"""
+    without = subprocess.run(COMMAND, cwd=two_regions, capture_output=True, text=True, check=False)
+    with Outbox(f"sqlite:///{two_regions}/usa1.db") as usa1:
+        usa1.database.run(add_person("grace@usa1.example", role=Role.ADMIN, password="none"))
+    with subprocess.Popen(COMMAND, cwd=two_regions, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        told = process.stderr.readline()
+        serving = re.search(r"http://[^/\s]+", process.stderr.readline())
+        assert serving is not None
+        overview = httpx.get(f"{serving[0]}/", follow_redirects=True)
+        process.send_signal(signal.SIGTERM)
+        code = process.wait(30)
+
+    assert (without.returncode, code) == (2, 0)
+    assert "nobody may sign in to any region yet" in without.stderr
+    assert told.startswith("deu1: nobody may sign in yet")
+    assert (overview.url.path, overview.status_code) == ("/regions", 200)
+
+
+def test_one_region_may_be_served_alone(two_regions: Path) -> None:
+    with subprocess.Popen(
+        [*COMMAND, "--dev", "--region", "usa1"], cwd=two_regions, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        serving = re.search(r"http://\S+/admin", process.stderr.readline())
+        assert serving is not None
+        page = httpx.get(serving[0])
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+
+    assert '<span class="region" title="Region"><b>usa1</b></span>' in page.text

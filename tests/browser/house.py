@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -36,7 +36,7 @@ class House:
         self._open.enter_context(self.smtp)
         self.outbox = self._open.enter_context(Outbox(self.database, **self._settings()))
         self.outbox.migrate()
-        self.pages = self._open.enter_context(Pages(self._outbox, dev=self._dev))
+        self.pages = self._open.enter_context(Pages(self._app))
         return self
 
     def __exit__(self, *details: object) -> None:
@@ -84,16 +84,17 @@ class House:
     def _settings(self) -> dict[str, Any]:
         return {"smtp": self.smtp.url, "sender": "Hill House <desk@hillhouse.example>"}
 
-    def _outbox(self) -> AsyncOutbox:
-        return AsyncOutbox(self.database, **self._settings())
+    @asynccontextmanager
+    async def _app(self) -> AsyncIterator[Any]:
+        async with AsyncOutbox(self.database, **self._settings()) as outbox:
+            yield build(outbox, dev=self._dev)
 
 
 class Pages:
-    """The admin app, served on a free port by a thread with an event loop of its own."""
+    """An app, served on a free port by a thread with an event loop of its own."""
 
-    def __init__(self, outbox: Callable[[], AsyncOutbox], *, dev: bool) -> None:
-        self._outbox = outbox
-        self._dev = dev
+    def __init__(self, app: Callable[[], AbstractAsyncContextManager[Any]]) -> None:
+        self._app = app
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), name="pages", daemon=True)
         self._started = threading.Event()
 
@@ -107,8 +108,7 @@ class Pages:
         self._thread.join()
 
     async def _serve(self) -> None:
-        async with self._outbox() as outbox:
-            app = build(outbox, dev=self._dev)
+        async with self._app() as app:
             config = uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning", lifespan="on")
             self._server = _Announced(config, self._announce)
             await self._server.serve()

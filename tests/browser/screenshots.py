@@ -8,16 +8,24 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 from playwright.sync_api import Browser
 
-from postroom import Email
+from postroom import AsyncRegions, Email, Regions
+from postroom.config import load_shared
+from postroom.testing import ScriptedSmtp
+from postroom.web import desk
+from postroom.work.thread import WorkerThread
 from tests.browser.chromium import chromium
 from tests.browser.entrance import PASSWORD, code_in_mail, give_code, give_password
 from tests.browser.furnish import GUESTS, furnish, past_traffic
-from tests.browser.house import House
+from tests.browser.house import House, Pages
+from tests.regions.continents import session_in, silent_server
+from tests.work.office import wait_until
 
 NAME = "grace@hillhouse.example"
 SIZES = {"desktop": (1280, 860), "phone": (390, 844)}
@@ -29,6 +37,7 @@ BEST = (
     "email-desktop-light",
     "replay-desktop-dark",
     "email-phone-dark",
+    "regions-desktop-light",
 )
 QUEUE = "/admin/email-queue"
 
@@ -72,7 +81,7 @@ def enter(browser: Browser, house: House, folder: Path) -> Any:
     return state
 
 
-def shoot(browser: Browser, house: House, folder: Path, addresses: dict[str, str], state: Any) -> None:
+def shoot(browser: Browser, house: House | RegionsHouse, folder: Path, addresses: dict[str, str], state: Any) -> None:
     """Every page in every size and scheme."""
     for size, (width, height) in SIZES.items():
         for scheme in SCHEMES:
@@ -85,6 +94,43 @@ def shoot(browser: Browser, house: House, folder: Path, addresses: dict[str, str
                 assert answer.status == (404 if name == "missing" else 200), f"{path} answered {answer.status}"
                 page.screenshot(path=folder / f"{name}-{size}-{scheme}.png", full_page=True)
             context.close()
+
+
+class RegionsHouse:
+    """Three regions: mail moves in one, some was given up in another, and the database of the third is away."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @contextmanager
+    def opened(self) -> Iterator[Any]:
+        """What a window needs to be signed in to the first of them."""
+        with ScriptedSmtp() as smtp, silent_server() as away:
+            own = {name: {"database": f"sqlite:///{self._folder / name}.db"} for name in ("deu1", "usa1")}
+            self._settings = load_shared(
+                regions={**own, "sgp1": {"database": away}}, smtp=smtp.url, sender="desk@hillhouse.example"
+            )
+            smtp.script(at="rcpt", argument="hedy@example.org", reply="550 5.1.1 no such user")
+            with Regions.from_settings(self._settings) as regions, ExitStack() as workers, Pages(self._app) as pages:
+                for name, guests in (("deu1", GUESTS[:6] * 40), ("usa1", GUESTS * 30)):
+                    regions[name].migrate()
+                    regions[name].enqueue_many(
+                        Email(to=f"{guest}@example.org", subject="Welcome", text="Hello") for guest in guests
+                    )
+                    workers.enter_context(WorkerThread(regions[name], grace="2s"))
+                    wait_until(lambda outbox=regions[name]: outbox.counts()["pending"] == 0)  # type: ignore[misc]
+                self._port = pages.port
+                token = session_in(regions["deu1"], NAME)
+                host = {"domain": "127.0.0.1", "path": "/", "expires": -1, "httpOnly": True, "secure": False}
+                yield {"cookies": [{"name": "postroom_session.deu1", "value": token, "sameSite": "Lax", **host}]}
+
+    def address(self, path: str) -> str:
+        return f"http://127.0.0.1:{self._port}{path}"
+
+    @asynccontextmanager
+    async def _app(self) -> AsyncIterator[Any]:
+        async with AsyncRegions.from_settings(self._settings) as regions:
+            yield desk(regions)
 
 
 def outage(house: House) -> None:
@@ -107,6 +153,11 @@ def main(folder: Path, best: Path | None) -> None:
             shoot(browser, house, folder, pages(house), state)
             outage(house)
             shoot(browser, house, folder, {"overview-outage": "/admin"}, state)
+    with tempfile.TemporaryDirectory() as place, chromium() as browser:
+        regions = RegionsHouse(Path(place))
+        with regions.opened() as state:
+            shoot(browser, regions, folder, {"regions-outside": "/regions"}, None)
+            shoot(browser, regions, folder, {"regions": "/regions"}, state)
     if best is not None:
         best.mkdir(parents=True, exist_ok=True)
         for name in BEST:

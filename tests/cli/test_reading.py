@@ -107,6 +107,18 @@ def test_emails_of_a_template_are_found_and_tell_their_edition(postroom: Command
     assert postroom("list", "--subject", "Of no", "--json").json["emails"][0]["edition"] is None
 
 
+@pytest.mark.parametrize("view", ["--text", "--source"])
+def test_what_is_not_rendered_yet_says_so(postroom: CommandLine, outbox: Outbox, view: str) -> None:
+    edition = Edition(portal="hub", template="welcome", version="9f2c1a83b0de", language="de")
+    id = outbox.enqueue(Email(to="ada@example.org", edition=edition, late='{"name":"Ada"}')).id
+
+    answer = postroom("show", id, view)
+
+    assert (answer.code, answer.out) == (1, "")
+    assert "not rendered yet" in answer.err
+    assert "not rendered yet" in postroom("show", id).out
+
+
 def test_an_email_is_shown_with_recipients_and_history(postroom: CommandLine, outbox: Outbox) -> None:
     id = enqueue_dead(outbox, subject="[red]Not markup[/red]", key="memo-7")
     outbox.retry(id, by="grace")

@@ -12,7 +12,7 @@ from pydantic import AliasChoices, BaseModel
 from typer.main import get_command
 
 from postroom.cli.app import app
-from postroom.config import EventSettings, RouteTable, RoutingRule, Settings, WebhookSettings, load
+from postroom.config import EventSettings, RegionTable, RouteTable, RoutingRule, Settings, WebhookSettings, load
 from postroom.send.smtp import server
 from postroom.settle.policy import PRESETS
 
@@ -77,6 +77,7 @@ def test_no_setting_is_documented_that_does_not_exist() -> None:
 @pytest.mark.parametrize(
     ("table", "model"),
     [
+        ("[regions.NAME]", RegionTable),
         ("[routes.NAME]", RouteTable),
         ("[[routing]]", RoutingRule),
         ("[webhooks]", WebhookSettings),

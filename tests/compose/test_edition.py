@@ -132,7 +132,8 @@ def test_other_recipients_get_the_same_words() -> None:
 def test_a_late_email_keeps_the_context_in_the_place_of_words() -> None:
     frozen = late().freeze()
 
-    assert (frozen.subject, frozen.text, frozen.html) == ("", None, None)
+    assert (frozen.subject, frozen.text, frozen.html) == ("", CONTEXT, None)
+    assert "Ada" not in frozen.envelope
     assert thawed(frozen).late == CONTEXT
     assert thawed(frozen).freeze() == frozen
 

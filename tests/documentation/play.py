@@ -50,7 +50,9 @@ class Player:
             if block.not_run is not None:
                 continue
             if block.file is not None:
-                Path(block.file).write_text(self._ours(block.text), "utf-8")
+                place = Path(block.file)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_text(self._ours(block.text), "utf-8")
             elif block.language == "python":
                 self._run(page, block)
             else:

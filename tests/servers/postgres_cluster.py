@@ -10,9 +10,11 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 OLDEST = 14
 """The oldest major version that Postroom supports."""
@@ -80,6 +82,17 @@ class PostgresCluster:
         """Stop the server if it runs: `fast` in good order, `immediate` as if it had crashed."""
         if (self.directory / "data" / "postmaster.pid").exists():
             self._run("pg_ctl", "stop", "-w", "-m", mode, "-D", self.directory / "data")
+
+    def kill(self) -> None:
+        """SIGKILL to every process of the server, as when its machine is gone. `start` recovers it."""
+        note = self.directory / "data" / "postmaster.pid"
+        postmaster = psutil.Process(int(note.read_text().splitlines()[0]))
+        processes = [postmaster, *postmaster.children(recursive=True)]
+        for process in processes:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(processes)
+        note.unlink(missing_ok=True)
 
     def _initialise(self, *, durable: bool) -> None:
         if os.geteuid() == 0:

@@ -212,7 +212,7 @@ class Model:
     def counts(self) -> dict[str, int]:
         found = Counter(each.status for each in self.emails.values())
         return {str(status): found[status] for status in Status} | {
-            name: self.gone[name] for name in ("dismissed", "pruned")
+            name: self.gone[name] for name in ("dismissed", "moved", "moving", "pruned")
         }
 
     def _leave(self, email: Remembered, place: str) -> None:

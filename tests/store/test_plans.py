@@ -7,25 +7,29 @@ measured in what does not depend on the machine: pages on PostgreSQL, steps of t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
 import pytest
 
-from postroom import Filter, Outbox, Status
+from postroom import Edition, Filter, Outbox, Status
 from postroom.compose import DEFAULT_LIMITS
 from postroom.outbox.submission import Submission
+from postroom.regions import arriving, leaving
 from postroom.store import acts, claims, dismissals, dispatch, housekeeping, overview, questions
 from postroom.store.changes import Cursor, newest_events, read_events
 from postroom.store.contents import read_content, read_letter
-from postroom.store.contract import Claim, Settlement
+from postroom.store.contract import Claim, Claimed, Settlement
 from postroom.store.enqueue import enqueue
-from postroom.store.ids import FIRST
+from postroom.store.ids import FIRST, new_id
 from postroom.store.plan import Plan, ask
 from postroom.store.queries import ParameterStyle
 from postroom.store.recall import Accepted, recall
+from postroom.store.wording import Worded, put_words
 from postroom.vocabulary import LeaseToken, Priority
+from tests.regions.moving.pair import MOVER
 from tests.servers.postgres import PostgresServer
 from tests.store.explaining import BIG_TABLE, explain_on_postgres, explain_on_sqlite
 from tests.store.full_house import House, analyse_postgres, analyse_sqlite, fill_postgres, fill_sqlite, move_in
@@ -60,6 +64,23 @@ def _erasing(house: House) -> Plan[None]:
     yield ask("unused_boxes", limit=500)
 
 
+def _rendering(house: House) -> Plan[None]:
+    """The words of emails in hand, rendered from other files than they were composed with."""
+    old = Edition(portal="hub", template="welcome", version="9f2c1a83b0de", language="de")
+    new = replace(old, version="000000000001")
+    letter = house.outbox.rules.order(Submission(email(edition=new))).letter
+    held = yield from _held(house)
+    yield from put_words([Worded(claimed=each, letter=letter, was=old, edition=new) for each in held])
+
+
+def _held(house: House) -> Plan[list[Claimed]]:
+    """As their owner has them."""
+    found: list[Claimed] = []
+    for claim in house.claims[:50]:
+        found += yield from dispatch.read_owned(claim)
+    return found
+
+
 def _undoing(house: House) -> Plan[None]:
     """Dismissed, listed, reinstated, dismissed again and swept."""
     ids = house.ids[Status.DEAD][:100]
@@ -69,6 +90,22 @@ def _undoing(house: House) -> Plan[None]:
     yield from dismissals.reinstate(ids, undo=DAY, actor="me")
     yield from acts.dismiss(ids, actor="me", act="press")
     yield from dismissals.sweep_dismissed(undo=-DAY)
+
+
+def _moving(house: House) -> Plan[None]:
+    """Found, gone, forgotten and taken in: what one region does and what the other does, in one."""
+    ids = house.ids[Status.PENDING][:100]
+    found = yield from leaving.find("past7@example.org", after=FIRST, limit=500)
+    yield from arriving.obstacles(found)
+    left = yield from leaving.depart(ids, move=str(new_id()), region="usa1", sizes=dict.fromkeys(ids, 1))
+    yield from leaving.departed("usa1", after=FIRST, limit=100)
+    yield from leaving.underway()
+    shipment = yield from leaving.pack(left)
+    yield from leaving.complete(left[:50], {}, region="usa1", by=MOVER)
+    yield from leaving.complete(left[50:], dict.fromkeys(ids, "key"), region="usa1", by=MOVER)
+    arrived = replace(shipment, parcels=shipment.parcels[:50])
+    yield from arriving.arrive(arrived, region="deu1", here="usa1", by=MOVER)
+    yield ask("departed", ids=ids)
 
 
 def _accepted(house: House) -> list[Accepted]:
@@ -102,6 +139,7 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "claim onto another route": lambda house: claims.claim(
         worker="w", lease=LEASE, urgent=50, normal=30, bulk=20, onto="backup", reason="down"
     ),
+    "put words": _rendering,
     "take_over": lambda house: claims.take_over(worker="w", lease=LEASE, limit=100),
     "renew": lambda house: claims.renew(house.claims, lease=LEASE),
     "note_dots": lambda house: claims.note_dots(house.claims),
@@ -131,6 +169,7 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "retry": lambda house: acts.retry(house.ids[Status.DEAD], actor="me"),
     "dismiss": lambda house: acts.dismiss(house.ids[Status.DEAD], actor="me"),
     "dismiss and take it back": _undoing,
+    "move to another region and take in": _moving,
     "cancel": lambda house: acts.cancel(house.ids[Status.PENDING], actor="me"),
     "cancel in a copy": lambda house: acts.cancel_abandoned(
         Status.PENDING, after=house.ids[Status.PENDING][3], limit=100, actor="me", adopted={}

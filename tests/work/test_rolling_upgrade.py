@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from postroom import Outbox, Status
+from postroom import DeadReason, Outbox, Status
 from postroom.store.schema import migrations
+from tests.work.late import late, write_portal
 from tests.work.office import PATIENCE, Office
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -96,3 +97,25 @@ def test_a_database_of_the_version_before_is_upgraded_with_what_is_in_it(
         assert office.order_of_arrival() == ["Stored"]
         with Outbox(empty_url) as outbox:
             assert (outbox.counts()["sent"], outbox.conservation().holds) == (1, True)
+
+
+def test_the_worker_of_the_version_before_sends_nothing_in_the_place_of_a_late_email(
+    office: Office, version_before: Path
+) -> None:
+    """It cannot read what is not rendered yet, gives that one up and goes on; nobody gets an empty email. A retry
+    leaves it to the new version."""
+    late_id = office.outbox.enqueue(late("Ada")).id
+    secret = office.outbox.enqueue(late("Bob"), sensitive=True).id
+    others = office.enqueue(2)
+    run(version_before, office, "worker", "--until-idle")
+    given_up = office.get(late_id)
+
+    assert office.statuses(others) == {Status.SENT}
+    assert sorted(office.order_of_arrival()) == ["Email 0", "Email 1"]
+    assert (given_up.status, given_up.dead_reason, given_up.late) == (Status.DEAD, DeadReason.INVALID, True)
+    for id in (late_id, secret):
+        office.outbox.retry(id)
+    portals = {"POSTROOM_PORTALS": write_portal(office.journals.parent)}
+    office.finish(**portals)
+    assert office.statuses([late_id, secret]) == {Status.SENT}
+    assert set(office.server.copies_of_all().values()) == {1}

@@ -12,13 +12,13 @@ from fastapi.staticfiles import StaticFiles
 
 from postroom import __version__
 from postroom.accounts.values import Role
-from postroom.admin import api, errors, health, security
+from postroom.admin import api, errors, gallery, health, security
 from postroom.admin.described import within
 from postroom.admin.workshop import Workshop
 from postroom.operate import AsyncOperations
 from postroom.outbox import AsyncOutbox
 
-PARTS = ("postroom.admin.signin", "postroom.admin.pages", "postroom.metrics.web")
+PARTS = ("postroom.admin.signin", "postroom.admin.pages", "postroom.admin.gallery", "postroom.metrics.web")
 """Modules with a `router` of their own, by name: metrics stand above this app, and are included if they are there."""
 
 STATIC = Path(__file__).parent / "static"
@@ -48,6 +48,7 @@ def build(outbox: AsyncOutbox, *, dev: bool = False, among_regions: bool = False
     app.state.among_regions = among_regions
     errors.install(app)
     security.install(app, outbox, outbox.settings, dev=dev)
+    gallery.install(app, outbox, dev=dev)
     app.include_router(health.router)
     app.include_router(api.router)
     app.add_api_route("/api/admin/openapi.json", _description, include_in_schema=False, dependencies=[_VIEWER])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import date, datetime
 from email.parser import BytesHeaderParser
@@ -58,7 +59,7 @@ class ContentView:
 
     letter: Letter
     views: tuple[str, ...]
-    """Those of `html`, `text`, `invite`, `attachments`, `headers`, `source` that it has."""
+    """Those of `html`, `text`, `variables`, `invite`, `attachments`, `headers`, `source` that it has."""
     files: tuple[FileView, ...]
     remote_images: int
     """How many pictures its HTML would fetch from elsewhere."""
@@ -66,6 +67,11 @@ class ContentView:
     @property
     def text(self) -> str:
         return self.letter.text or ""
+
+    @property
+    def variables(self) -> str:
+        """What its template is to be filled in with."""
+        return json.dumps(json.loads(self.letter.late or "{}"), ensure_ascii=False, indent=2)
 
     def preview(self, *, remote_images: bool) -> Preview:
         """The HTML as it may be looked at. May take a second."""
@@ -101,14 +107,16 @@ def preview_of(html: str, *, remote_images: bool, inline: Inline) -> Preview:
 
 
 def letter_view(letter: Letter) -> ContentView:
-    """Look at a letter."""
+    """Look at a letter. One that is not rendered yet has neither headers nor a source."""
+    rendered = letter.late is None
     has = {
         "html": bool(letter.html),
         "text": bool(letter.text),
+        "variables": not rendered,
         "invite": letter.calendar is not None,
         "attachments": bool(letter.attachments),
-        "headers": bool(letter.senders),  # only emails are sent with headers of their own making
-        "source": True,
+        "headers": bool(letter.senders) and rendered,  # only emails are sent with headers of their own making
+        "source": rendered,
     }
     files = tuple(
         FileView(number=number, filename=each.filename, content_type=each.content_type, size=len(each.content))

@@ -106,7 +106,7 @@ class _Desk:
         if path_of(request).startswith("/regions/") and told.status == 404:
             known = ", ".join(self._apps)
             told = ApiError(
-                status=404, code="not_found", message="there is no such region", remedy=f"the regions are {known}"
+                status=404, code="not_found", message="there is no such region", remedy=f"choose one of {known}"
             )
         return self._page(request, "desk_error.html", status=told.status, error=told)
 

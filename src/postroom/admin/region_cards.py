@@ -26,7 +26,7 @@ _WORDS = {
 
 _UNREACHED = {
     Reach.AWAY: "Its database does not answer. Its emails wait there; no other region is held up by it.",
-    Reach.UNREADY: "Its tables are not there, or of another version: run `postroom migrate` for it.",
+    Reach.UNREADY: "Its tables are not there, or of another version. Run postroom migrate for it.",
     Reach.UNKNOWN: "Its database is not known on this machine.",
 }
 
@@ -95,6 +95,8 @@ def in_short(house: House) -> str:
         return "Some emails were given up and need a person."
     if house.in_doubt:
         return "Some emails are in doubt."
+    if not any(house.counts.values()):
+        return "No mail yet."
     return "All mail is moving." if house.pending_email_count else "All mail has gone out."
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from postroom.accounts.telling import email_ids, particulars, sentence
 from postroom.admin.conversations import conversation, reply_in_words
@@ -34,6 +34,7 @@ from postroom.admin.wording import (
     span,
     status_label,
 )
+from postroom.gallery.wording import FILTERS
 from postroom.operate.story import in_words
 from postroom.operate.wording import count_of, refused_of
 from postroom.send.delivery_mode import Mode, mode_in, sentence_in
@@ -41,15 +42,16 @@ from postroom.send.delivery_mode import Mode, mode_in, sentence_in
 
 @cache
 def environment() -> Environment:
-    """The templates beside this module."""
+    """The templates beside this module, and those of the gallery."""
     templates = Environment(
-        loader=PackageLoader("postroom.admin"),
+        loader=ChoiceLoader([PackageLoader("postroom.admin"), PackageLoader("postroom.gallery")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     templates.filters |= {
+        **FILTERS,
         "audited_emails": email_ids,
         "audited_particulars": particulars,
         "audited_sentence": sentence,
@@ -86,6 +88,7 @@ def render(
         "refreshing": is_refresh(request),
         "dev": bool(getattr(request.app.state, "dev", False)),
         "delivery": _delivery(request),
+        "has_templates": bool(request.app.state.operations.outbox.settings.portals),
         "region": request.app.state.operations.outbox.settings.region,
         "regions": regions_path(request),
         "notice": None,

@@ -113,7 +113,7 @@ class Taker:
             await bench.holdings.give_back([email.claim for email in emails])
         else:
             granted = await self._granted(name, len(emails))
-            way.buffer.add(emails[:granted])
+            await bench.hand_over(emails[:granted], way.buffer.add)
             await self._put_off(way.route, emails[granted:])
 
     async def _granted(self, name: str, wanted: int) -> int:

@@ -7,7 +7,7 @@ of `postroom sender` asks it for what messages in a broker name. Both claim unde
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Protocol, TypeVar
@@ -37,6 +37,17 @@ class Guard(Protocol):
 def unguarded(plan: Plan[T], /) -> Plan[T]:
     """Nothing speaks against it."""
     return plan
+
+
+class HandOver(Protocol):
+    """Calls `ready` with emails, all at once or bit by bit, as soon as they can leave."""
+
+    async def __call__(self, emails: Sequence[Claimed], ready: Callable[[Sequence[Claimed]], None], /) -> None: ...
+
+
+async def at_once(emails: Sequence[Claimed], ready: Callable[[Sequence[Claimed]], None], /) -> None:
+    """Nothing is missing to any of them."""
+    ready(emails)
 
 
 class Gate(Protocol):
@@ -90,6 +101,8 @@ class Workbench:
     meter: Meter
     unknown: Callable[[list[Claimed]], None]
     """Told of emails that were claimed for a route which is not served here."""
+    hand_over: HandOver = at_once
+    """Puts what was claimed into a buffer; first it may have to be rendered."""
     guard: Guard = unguarded
     """What every claim is put behind: whether this process may send from the database at all."""
     deployment: Callable[[], str] = lambda: ""

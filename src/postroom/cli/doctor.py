@@ -17,6 +17,7 @@ from postroom.cli.database_checks import check_database, check_deployment, check
 from postroom.cli.everywhere import AllRegions, every_region, in_each_region
 from postroom.cli.journal_checks import check_journals
 from postroom.cli.problems import ExitCode
+from postroom.cli.region_checks import check_moves
 from postroom.cli.screen import print_json, standard_output
 from postroom.cli.sealing_checks import check_sealing
 from postroom.cli.secrets import masked, masked_url
@@ -109,6 +110,7 @@ def _examine_outbox(outbox: Outbox) -> Iterator[Finding]:
         house = operations.house()
         yield check_sum(operations.conservation())
         yield check_sealing(outbox.settings, outbox.database)
+        yield from check_moves(outbox.database)
         yield from check_house(house)
         yield from check_services(outbox.settings, house)
 

@@ -32,6 +32,7 @@ def inbox(
     """Take every email, send none on, and show them on a page. For development only."""
     from postroom.inbox.server import DevInbox  # no other command needs it
     from postroom.inbox.shelf import Room
+    from postroom.templates.found import find_portals
 
     stopped = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -43,6 +44,7 @@ def inbox(
         host=host,
         allowed_hosts=allow_host or (),
         room=Room(messages=keep),
+        portals=lambda: find_portals(target.settings().portals),
     )
     with running:
         _introduce(running.smtp_url, running.url)

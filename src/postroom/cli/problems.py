@@ -17,8 +17,10 @@ from postroom.errors import ConfigurationError, InvalidEmail, PostroomError, Sto
 
 _EXTRAS = {
     "argon2": "web",
+    "css_inline": "templates",
     "fastapi": "web",
     "jinja2": "web",
+    "minijinja": "templates",
     "multipart": "web",
     "nh3": "web",
     "prometheus_client": "web",

@@ -165,6 +165,7 @@ def _print_email(view: EmailView) -> None:
 
 
 def _print_text(letter: Letter) -> None:
+    letter.insist_on_words()
     text = letter.text or ""
     if sys.stdout.isatty():  # a terminal obeys control characters, and somebody else wrote this text
         text = "".join(each if each.isprintable() or each in "\n\t" else "\N{REPLACEMENT CHARACTER}" for each in text)

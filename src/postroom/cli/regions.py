@@ -1,11 +1,9 @@
-"""Regions: region list."""
+"""Regions: region list, move."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import typer
@@ -18,12 +16,13 @@ from postroom.cli.everywhere import every_region
 from postroom.cli.moments import relative
 from postroom.cli.problems import ExitCode
 from postroom.cli.reaching import reach
+from postroom.cli.region_moving import move
 from postroom.cli.screen import print_json, standard_output
 from postroom.cli.secrets import masked
 from postroom.cli.tables import TONES, bare_table, state_of
 from postroom.cli.target import Target
 from postroom.config import Settings
-from postroom.errors import PostroomError
+from postroom.errors import ConfigurationError, PostroomError
 from postroom.operate.records import house_record
 from postroom.operate.regions import PATIENCE, Reach, RegionView, look_around
 from postroom.operate.values import House
@@ -32,9 +31,6 @@ from postroom.regions import AsyncRegions
 from postroom.store.open import open_database
 from postroom.vocabulary import Status
 
-_CLOSING = 1.0
-"""Seconds to close what was opened: a server that does not answer does not answer to a farewell either."""
-
 
 def list_regions(target: Target, json: Json = False) -> None:
     """Every region: its emails by status, its ways out, whether somebody works there; or why it cannot be reached."""
@@ -42,34 +38,36 @@ def list_regions(target: Target, json: Json = False) -> None:
 
 
 def look_at_all(shared: Settings) -> tuple[RegionView, ...]:
-    """Every region, at the same time; where one does not answer, what stands in the way is found out."""
+    """Every region, at the same time, and what stands in the way where one cannot be reached."""
     return asyncio.run(_looked_at(shared))
 
 
 async def _looked_at(shared: Settings) -> tuple[RegionView, ...]:
-    regions = AsyncRegions.from_settings(shared)
+    """Those who do not answer a knock are not looked at: a pool would try for long, and not say what was wrong."""
+    knocks = {name: asyncio.to_thread(_knock, shared, name) for name in shared.regions}
+    unreached = dict(zip(knocks, await asyncio.gather(*knocks.values()), strict=True))
+    async with AsyncRegions.from_settings(shared) as regions:
+        reached = await look_around(regions, [name for name, view in unreached.items() if view is None])
+    found = {view.name: view for view in (*reached, *filter(None, unreached.values()))}
+    return tuple(found[name] for name in shared.regions)
+
+
+def _knock(shared: Settings, name: str) -> RegionView | None:
+    """What stands in the way of this region; None where nothing does."""
     try:
-        views = await look_around(regions)
-    finally:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_CLOSING):
-                await regions.close()
-    return tuple(await asyncio.gather(*(asyncio.to_thread(_with_reason, shared, view) for view in views)))
-
-
-def _with_reason(shared: Settings, view: RegionView) -> RegionView:
-    """A pool tries until it gives up, and does not say why; one knock of our own does."""
-    if view.reach is not Reach.AWAY:
-        return view
-    settings = shared.of_region(view.name)
-    database = open_database(settings.database.get_secret_value(), tables=settings.tables)
+        settings = shared.of_region(name)
+        database = open_database(settings.database.get_secret_value(), tables=settings.tables)
+    except ConfigurationError as error:
+        return RegionView(name=name, reach=Reach.UNKNOWN, reason=str(error))
     try:
         reach(database, patience=PATIENCE)
+    except ConfigurationError as error:
+        return RegionView(name=name, reach=Reach.UNREADY, reason=str(error))
     except PostroomError as error:
-        return replace(view, reason=str(error))
+        return RegionView(name=name, reach=Reach.AWAY, reason=str(error))
     finally:
         database.close()
-    return view
+    return None
 
 
 def tell_all(views: Sequence[RegionView], *, json: bool) -> None:
@@ -93,11 +91,8 @@ def _print(views: Sequence[RegionView]) -> None:
     output.print(_table([view for view in views if view.house is not None]))
     for view in views:
         if view.house is None:
-            words = {Reach.AWAY: "cannot be reached", Reach.UNREADY: "is not ready"}.get(
-                view.reach, "is not known here"
-            )
             style = "bold red" if view.reach is Reach.AWAY else "yellow"
-            output.print(Text(f"{view.name} {words}: {masked(view.reason)}", style=style), soft_wrap=True)
+            output.print(Text(f"{view.name}: {masked(view.reason)}", style=style), soft_wrap=True)
 
 
 _SHOWN = (Status.PENDING, Status.QUEUED, Status.SENDING, Status.RETRYING, Status.IN_DOUBT, Status.SENT, Status.DEAD)
@@ -125,7 +120,7 @@ def _cells(house: House) -> list[Text | str]:
     ]
 
 
-COMMANDS: dict[str, Callable[..., None]] = {"list": list_regions}
+COMMANDS: dict[str, Callable[..., None]] = {"list": list_regions, "move": move}
 
 app = typer.Typer(help="Regions: how each of them is doing.", no_args_is_help=True)
 

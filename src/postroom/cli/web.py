@@ -42,13 +42,13 @@ def web(
     connections: Annotated[int, typer.Option(help="How many connections are held at once.", min=1)] = PLACES,
 ) -> None:
     """Serve the admin app: the dashboard, the email queue and the JSON API."""
-    if dev and not _is_loopback(host):
+    if dev and not is_loopback(host):
         raise ConfigurationError(
             f"--dev lets everybody in who reaches the app, and {host} is reached from other machines; leave one out"
         )
     everywhere = target.names_no_region()
     serve = _all_regions(target, dev=dev) if everywhere else _one_outbox(target, dev=dev)
-    listening = _listen(host, port)
+    listening = listen(host, port)
     with suppress(KeyboardInterrupt):
         asyncio.run(_serve(serve, listening, path="/regions" if everywhere else "/admin", dev=dev, places=connections))
 
@@ -125,7 +125,7 @@ async def _run(app: ASGIApp, listening: socket.socket, *, connections: int) -> N
     await server.serve(sockets=[listening])
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """A socket of our own, so that a port that is taken is told before anything else happens."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -143,7 +143,7 @@ def _tell_address(listening: socket.socket, path: str, *, dev: bool) -> None:
     standard_error().print(Text(f"Postroom's target: http://{place}:{port}{path}{note}"), soft_wrap=True)
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -48,6 +48,7 @@ class Frozen:
     envelope: str
     """Compact JSON: date, addresses, headers, calendar object, and what the attachments are."""
     text: str | None
+    """What it says; the template's context, as JSON, while the envelope tells that it is not rendered yet."""
     html: str | None
     size: int
     """About how many octets the whole message has."""
@@ -98,8 +99,6 @@ def write_contents(letter: Letter) -> str:
         written += f',"invite":{_encode({"method": letter.calendar.method, "ics": letter.calendar.ics})}'
     if letter.attachments:
         written += f',"attachments":{_encode([_described(each) for each in letter.attachments])}'
-    if letter.late is not None:
-        written += f',"late":{letter.late}'
     return written + "}"
 
 
@@ -132,8 +131,6 @@ def read_envelope(envelope: str, content: Mapping[str, bytes]) -> dict[str, Any]
         fields["attachments"] = _thawed(stored["attachments"], content)
     if "edition" in stored:
         fields["edition"] = read_edition(stored)
-    if "late" in stored:
-        fields["late"] = _encode(stored["late"])
     return fields
 
 

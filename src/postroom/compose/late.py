@@ -1,7 +1,8 @@
-"""Emails whose words are rendered when they are first attempted: until then their envelope has the context instead.
+"""Emails whose words are rendered when they are first attempted: until then the context stands in the text's place.
 
-Such an envelope does not begin as JSON does. So releases that know nothing of it cannot read it, and send nothing in
-its place, least of all an empty email.
+There, and not in the envelope, because who may only look at an outbox sees envelopes and no texts. The envelope does
+not begin as JSON does. So releases that know nothing of it cannot read it, and send nothing in its place, least of all
+an empty email.
 """
 
 from __future__ import annotations

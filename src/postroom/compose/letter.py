@@ -24,12 +24,12 @@ from postroom.compose.frozen import (
     write_envelope,
 )
 from postroom.compose.invite import with_attendees
-from postroom.compose.late import LATE, Words
+from postroom.compose.late import LATE, Words, is_late
 from postroom.compose.limits import Limits
 from postroom.compose.mime import write_message
 from postroom.compose.size import estimated_size
 from postroom.compose.transfer import base64_size
-from postroom.errors import InvalidEmail
+from postroom.errors import InvalidEmail, UnreadableEmail
 from postroom.vocabulary import EmailId
 
 __all__ = ["CalendarObject", "Frozen", "Letter", "recipients_in"]
@@ -91,7 +91,7 @@ class Letter:
             subject=self.subject,
             message_id=self.message_id,
             envelope=envelope if self.late is None else LATE + envelope,
-            text=self.text,
+            text=self.text if self.late is None else self.late,
             html=self.html,
             size=_size(self),
             recipients=self.recipients,
@@ -121,6 +121,8 @@ class Letter:
     ) -> Letter:
         """The letter that was frozen. Nothing is checked again: what was stored was checked before."""
         rest = read_envelope(envelope, attachments)
+        if is_late(envelope):
+            rest["late"], text = text, None
         return cls(subject=subject, message_id=message_id, text=text, html=html, **rest)
 
     @property
@@ -146,9 +148,16 @@ class Letter:
 
         What is no email, and so has no sender, travels as its text.
         """
+        self.insist_on_words()
         if not self.senders:
             return (self.text or "").encode()
         return write_message(self)
+
+    def insist_on_words(self) -> None:
+        """Raise `UnreadableEmail` if there are none yet."""
+        if self.late is not None:
+            problem = "it is not rendered yet; that happens when it is first attempted"
+            raise UnreadableEmail(EmailId(self.message_id), problem)
 
     def corrected(
         self,

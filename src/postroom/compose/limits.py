@@ -61,6 +61,11 @@ class Limits:
             )
 
 
+def limit_setting(limit: str) -> str:
+    """What a limit is called among the settings."""
+    return limit if limit == "dotless_domains" else f"max_{limit}"
+
+
 def _refuse_dotless(email: Limited) -> None:
     for field in ("to", "cc", "bcc", "reply_to"):
         for _name, address in getattr(email, field):

@@ -32,10 +32,7 @@ def load(**given: Any) -> Settings:
 
     Where there are regions and one of them is named (`region=…`, `POSTROOM_REGION`), they are those of that region.
     """
-    settings = load_shared(**given)
-    if not (settings.regions and settings.region):
-        return settings
-    return settings.of_region(settings.region, {name: value for name, value in given.items() if value is not None})
+    return load_shared(**given).here({name: value for name, value in given.items() if value is not None})
 
 
 def load_shared(**given: Any) -> Settings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -19,6 +20,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from postroom.compose.limits import Limits, limit_setting
 from postroom.config.durations import Duration
 from postroom.config.regions import RegionTable, check_known, check_regions, overlaid
 from postroom.config.routes import (
@@ -200,6 +202,10 @@ class Settings(BaseSettings):
     def _overlaid(self, name: str, given: Mapping[str, Any]) -> Settings:
         return self.model_copy(update=overlaid(self, name, self.regions[name].without(given)))
 
+    def here(self, given: Mapping[str, Any] | None = None) -> Settings:
+        """Those of the region that this process belongs to, if it is one of `regions`; else as they are."""
+        return self.of_region(self.region, given) if self.regions and self.region else self
+
     def check_one_database(self) -> None:
         """Refuse to take the default for a database where there are regions and nobody has said which."""
         if self.regions and "database" not in self.model_fields_set:
@@ -262,6 +268,10 @@ class Settings(BaseSettings):
         """What sensitive emails are sealed with, and what those are opened with that were sealed before."""
         secret = None if self.secret is None else self.secret.get_secret_value()
         return Keyring(secret, self._previous_secrets())
+
+    def limits(self) -> Limits:
+        """How large an email may be."""
+        return Limits(**{each.name: getattr(self, limit_setting(each.name)) for each in fields(Limits)})
 
     def _previous_secrets(self) -> tuple[str, ...]:
         given = self.previous_secrets.get_secret_value().strip()

@@ -26,8 +26,10 @@ _READING = ("GET", "HEAD", "OPTIONS")
 class Guard:
     """Middleware around the whole application."""
 
-    def __init__(self, app: ASGIApp, *, allowed_hosts: Sequence[str]) -> None:
+    def __init__(self, app: ASGIApp, *, allowed_hosts: Sequence[str], house: str = "inbox") -> None:
+        """`house` is what it is called that is guarded."""
         self._app = app
+        self._house = house
         self._hosts = {name.lower() for name in (*OWN_NAMES, *allowed_hosts)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -41,14 +43,14 @@ class Guard:
         host = headers.get("host", "").lower()
         if _name(host) not in self._hosts:
             return PlainTextResponse(
-                "This inbox does not go by that name. Ask for it as 127.0.0.1 or localhost, "
+                f"This {self._house} does not go by that name. Ask for it as 127.0.0.1 or localhost, "
                 "or start it with --allow-host.\n",
                 status_code=421,
             )
         if method in _READING:
             return None
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none") or not _is_ours(headers, host):
-            return PlainTextResponse("Only the inbox's own page may do this.\n", status_code=403)
+            return PlainTextResponse(f"Only the {self._house}'s own page may do this.\n", status_code=403)
         if "transfer-encoding" in headers:
             return PlainTextResponse("Say how long the body is.\n", status_code=411)
         length = headers.get("content-length", "0")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from postroom.admin.wording import counted, exact, iso, octets, relative
+from postroom.gallery.wording import FILTERS
 from postroom.inbox.chaos import COUNTED, Trouble
 from postroom.operate.wording import count_of
 
@@ -30,15 +31,16 @@ SWITCHES: tuple[tuple[Trouble, str, str], ...] = (
 
 @cache
 def environment() -> Environment:
-    """The templates beside this module."""
+    """The templates beside this module, and those of the gallery."""
     templates = Environment(
-        loader=PackageLoader("postroom.inbox"),
+        loader=ChoiceLoader([PackageLoader("postroom.inbox"), PackageLoader("postroom.gallery")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     templates.filters |= {
+        **FILTERS,
         "counted": counted,
         "exact": exact,
         "iso": iso,
@@ -69,6 +71,7 @@ def render(
         "here": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
         "words": "",
         "live": False,
+        "section": "mail",
     }
     page = environment().get_template(template).render(common | context)
     return HTMLResponse(page, status_code=status, headers=headers)

@@ -15,7 +15,8 @@ import asyncio
 import contextlib
 import socket
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -29,6 +30,9 @@ from postroom.testing.listener import Listener
 
 if TYPE_CHECKING:
     import uvicorn
+
+    from postroom.gallery.collection import Collection
+    from postroom.templates.portal import Portal
 
 _EVERY = 1_000_000
 
@@ -52,14 +56,17 @@ class DevInbox:
         allowed_hosts: Sequence[str] = (),
         room: Room | None = None,
         pause: float = PAUSE,
+        portals: Callable[[], Mapping[str, Portal]] = dict,
     ) -> None:
         """Ports of 0 are chosen freely. Without a file, mail is kept in memory. `allowed_hosts` are names under which
-        the page may be asked for besides those of this machine; `pause` is how slow a slow server is, in seconds.
+        the page may be asked for besides those of this machine; `pause` is how slow a slow server is, in seconds;
+        `portals` finds the portals whose templates the page shows, when somebody looks.
         """
         self.host = host
         self.allowed_hosts = (_named(host), *allowed_hosts)
         self.chaos = Chaos(pause=pause)
         self.port = port
+        self._portals = portals
         self._file = file
         self._room = room
         self._smtp_port = smtp_port
@@ -83,6 +90,13 @@ class DevInbox:
     def changes(self) -> int:
         """Another number after every change of mail or chaos."""
         return self.shelf.changes + self.chaos.changes
+
+    @cached_property
+    def gallery(self) -> Collection:
+        """The templates that the page shows; read anew when they change."""
+        from postroom.gallery.collection import Collection  # nothing of it is needed to take mail
+
+        return Collection(self._portals, live=True)
 
     # What was received
 
@@ -199,6 +213,8 @@ class DevInbox:
         await self._listener.close()
         if self._web is not None:
             self.shelf.stop_waiting()
+            if gallery := self.__dict__.pop("gallery", None):
+                gallery.close()
             self._web.should_exit = True
             with contextlib.suppress(asyncio.CancelledError):
                 await self._serving

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from starlette.types import ASGIApp
 
 from postroom.admin.headers import SecurityHeaders
-from postroom.inbox import api, pages, problems
+from postroom.inbox import api, gallery, pages, problems
 from postroom.inbox.guard import Guard
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def build(inbox: DevInbox) -> ASGIApp:
         redirect_slashes=False,
     )
     app.state.inbox = inbox
-    for router in (api.router, pages.router, static):
+    for router in (api.router, pages.router, gallery.router, static):
         app.include_router(router)
     problems.install(app)
     return SecurityHeaders(Guard(app, allowed_hosts=inbox.allowed_hosts))

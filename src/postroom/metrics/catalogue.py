@@ -79,6 +79,7 @@ TOTALS = {
     "taken_over": _counter("emails_taken_over", "Emails taken over from workers that were gone."),
     "cancelled": _counter("emails_cancelled", "Emails stopped by a person before they left."),
     "dismissed": _counter("emails_dismissed", "Dead or doubtful emails deleted by a person."),
+    "moved": _counter("emails_moved", "Emails that were moved to another region."),
     "pruned": _counter("emails_pruned", "Finished emails removed after their keep."),
 }
 """By the names of the database's tallies."""

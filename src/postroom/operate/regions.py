@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from postroom.errors import ConfigurationError, PostroomError, SchemaError
+from postroom.errors import PostroomError, SchemaError
 from postroom.operate.service import AsyncOperations
 from postroom.operate.values import House
 from postroom.outbox import AsyncOutbox
@@ -42,17 +43,9 @@ class RegionView:
     """Why it could not be, for those who look after machines."""
 
 
-async def look_around(regions: AsyncRegions, *, patience: float = PATIENCE) -> tuple[RegionView, ...]:
-    """Every region, at the same time, within so many seconds."""
-    return tuple(await asyncio.gather(*(_look_at(regions, name, patience) for name in regions)))
-
-
-async def _look_at(regions: AsyncRegions, name: str, patience: float) -> RegionView:
-    try:
-        outbox = regions[name]
-    except ConfigurationError as error:
-        return RegionView(name=name, reach=Reach.UNKNOWN, reason=str(error))
-    return await look_at(name, outbox, patience=patience)
+async def look_around(regions: AsyncRegions, names: Iterable[str]) -> tuple[RegionView, ...]:
+    """These regions, at the same time, within moments."""
+    return tuple(await asyncio.gather(*(look_at(name, regions[name]) for name in names)))
 
 
 async def look_at(name: str, outbox: AsyncOutbox, *, patience: float = PATIENCE) -> RegionView:

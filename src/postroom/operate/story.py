@@ -13,7 +13,7 @@ from postroom.store.contract import HistoryEntry
 def in_words(entry: HistoryEntry, now: datetime) -> str:
     """What is to be said behind the name of an event; empty where the name says it all."""
     match entry.what:
-        case "rerouted":
+        case "rerouted" | "moved":
             return _with_reason(f"from {entry.detail.get('from', '?')} to {entry.detail.get('to', '?')}", entry.detail)
         case "deferred":
             return _with_reason(f"until {_moment(entry.detail.get('until'), now)}", entry.detail)

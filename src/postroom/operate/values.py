@@ -21,7 +21,7 @@ WORKER = "worker"
 """The role of those who need no broker."""
 
 HAPPENINGS = (
-    "enqueued", "sent", "retried", "doubted", "died", "taken_over", "cancelled", "dismissed", "pruned",
+    "enqueued", "sent", "retried", "doubted", "died", "taken_over", "cancelled", "dismissed", "moved", "pruned",
 )  # fmt: skip
 """What is counted whenever it happens, by the names of the database's tallies."""
 

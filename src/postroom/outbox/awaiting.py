@@ -65,7 +65,7 @@ class AsyncOutbox(OutboxBase):
     def _open(self, settings: Settings, clock: Clock | None) -> None:
         super()._open(settings, clock)
         self.database = open_async_database(
-            self.database_url, tables=settings.tables, clock=clock, listeners=self.listeners
+            self.database_url, tables=self.settings.tables, clock=clock, listeners=self.listeners
         )
         self._inline = self._inline_thread()
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from postroom.channels import channel_by
 from postroom.compose import Address, Limits, parse_address
+from postroom.compose.limits import limit_setting
 from postroom.duration import Duration, parse_duration
 from postroom.errors import ConfigurationError
 from postroom.events import listeners_of
@@ -107,6 +108,7 @@ class OutboxBase:
 
     def _open(self, settings: Settings, clock: Clock | None) -> None:
         """Become the outbox of these settings: the one way there, whoever made them."""
+        settings = settings.here()
         settings.check_one_database()
         self.settings, self.clock = settings, clock
         self.rules = house_rules(settings)
@@ -136,6 +138,8 @@ class OutboxBase:
                 limit=settings.inline_limit,
                 keep_sent=bool(settings.retention),
                 keyring=self.rules.keyring,
+                portals=settings.portals,
+                limits=self.rules.limits,
                 deployment=settings.deployment,
                 delivers=settings.delivery == Mode.DELIVER,
                 obstacle=sentence_in(settings.delivery) if mode_in(settings.delivery) == UNREADABLE else None,
@@ -226,7 +230,7 @@ def house_rules(settings: Settings) -> HouseRules:
         default_sender=_sender(settings.default_sender()),
         default_policy=settings.policy,
         policies=settings.policies,
-        limits=_limits(settings),
+        limits=settings.limits(),
         routes=frozenset(settings.known_routes()),
         routing=settings.routing,
         carried=_carried(settings),
@@ -246,16 +250,7 @@ def _carried(settings: Settings) -> dict[str, str]:
 
 
 def _limit_settings(limits: Limits | None) -> dict[str, int]:
-    return {_setting(each.name): getattr(limits, each.name) for each in fields(Limits)} if limits else {}
-
-
-def _limits(settings: Settings) -> Limits:
-    return Limits(**{each.name: getattr(settings, _setting(each.name)) for each in fields(Limits)})
-
-
-def _setting(limit: str) -> str:
-    """What a limit is called among the settings."""
-    return limit if limit == "dotless_domains" else f"max_{limit}"
+    return {limit_setting(each.name): getattr(limits, each.name) for each in fields(Limits)} if limits else {}
 
 
 def corrections_of(**given: Any) -> dict[str, Any]:

@@ -22,6 +22,8 @@ from typing import Any
 
 from postroom.claim.clock import DatabaseClock
 from postroom.claim.route import Route
+from postroom.compose import DEFAULT_LIMITS, Limits
+from postroom.compose.late import is_late
 from postroom.errors import ConfigurationError, SchemaError, StoreUnavailable, WrongDeployment
 from postroom.events import Listener
 from postroom.logs import logger
@@ -47,6 +49,7 @@ from postroom.store.order import Lease, Order
 from postroom.vocabulary import OnDoubt
 from postroom.work.engine import Engine, EngineSettings
 from postroom.work.journal import JournalFailed
+from postroom.work.rendering import renderer
 
 MOST_SOON = 100
 """Emails taken on and not yet sent, beyond which `send_soon` leaves them to the outbox."""
@@ -69,6 +72,10 @@ class InlineSettings:
     keep_sent: bool
     keyring: Keyring = NO_KEYS
     """What the contents of sensitive emails are opened with."""
+    portals: tuple[str, ...] = ()
+    """Whose templates can be rendered here …"""
+    limits: Limits = DEFAULT_LIMITS
+    """… and how large emails may be then."""
     deployment: str = ""
     """The one whose database this has to be for anything to be sent."""
     delivers: bool = True
@@ -159,7 +166,12 @@ class InlineSender:
             return await self._keep(order, self._fault)
         asked = time.monotonic()
         leased = replace(order, lease=Lease(worker=engine.name, seconds=self._settings.lease.total_seconds()))
-        needs_row = order.key is not None or order.on_doubt is OnDoubt.HOLD or not self._settings.delivers
+        needs_row = (
+            order.key is not None
+            or order.on_doubt is OnDoubt.HOLD
+            or is_late(order.letter.envelope)  # its words are stored before they leave
+            or not self._settings.delivers
+        )
         try:
             admission = await self._admission(engine, leased, store=durable or needs_row)
         except WrongDeployment as foreign:
@@ -248,6 +260,8 @@ class InlineSender:
                     grace=2 * settings.limit,
                     keep_sent=settings.keep_sent,
                     keyring=settings.keyring,
+                    render=renderer(settings.portals),
+                    limits=settings.limits,
                     deployment=settings.deployment,
                     journals=settings.journals,
                     inline_limit=settings.limit,

@@ -52,7 +52,7 @@ def take_in(order: Order) -> Plan[Receipt]:
 
 def take_in_if_absent(order: Order) -> Plan[Receipt]:
     """Store one order, unless it is there already: an earlier try may have got through."""
-    if (yield ask("placed", ids=[order.id])):
+    if (yield ask("placed", ids=[order.id])) or (yield ask("departed", ids=[order.id])):
         return Receipt(id=order.id)
     return (yield from take_in(order))
 

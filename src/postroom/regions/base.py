@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from postroom.errors import ConfigurationError, PostroomError
+from postroom.fork import tell_after_fork
 from postroom.outbox.base import OutboxBase
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class RegionsBase(Generic[O]):
         self._open: dict[str, O] = {}
         self._lock = threading.Lock()
         self._closed = False
+        tell_after_fork(self)
 
     @classmethod
     def from_settings(cls, settings: Settings | None = None, *, of: WhichRegion | None = None) -> Self:
@@ -78,6 +80,10 @@ class RegionsBase(Generic[O]):
         known = ", ".join(self)
         answer = repr(name[:60]) if isinstance(name, str) and "@" not in name else f"a {type(name).__name__}"
         raise ConfigurationError(f"the function given as of= answered {answer}, which is no region; they are {known}")
+
+    def forget_parent(self) -> None:
+        """The outboxes begin anew by themselves; the lock may have been in another thread's hand."""
+        self._lock = threading.Lock()
 
     def _leave(self) -> list[O]:
         """Nobody is given an outbox from now on; those that are to be closed."""

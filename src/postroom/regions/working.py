@@ -15,6 +15,8 @@ from postroom.regions.blocking import Regions
 from postroom.work.thread import WorkerThread
 
 AnyOutbox = Outbox | AsyncOutbox
+PATIENCE = 2.0
+"""Seconds that an application waits for a database to say whether its worker may send."""
 Outboxes = AnyOutbox | Regions | AsyncRegions | Iterable[AnyOutbox]
 """One outbox, several, or those of all regions."""
 
@@ -28,7 +30,8 @@ async def workers_of(outboxes: Outboxes, *, grace: Duration = "30s") -> AsyncIte
     waited for. What keeps one from working for good is logged, and raised only where it leaves nobody at work.
     """
     threads = [WorkerThread(outbox, grace=grace) for outbox in _enabled(outboxes)]
-    started = await asyncio.gather(*(asyncio.to_thread(thread.start) for thread in threads), return_exceptions=True)
+    starting = (asyncio.to_thread(thread.start, patience=PATIENCE) for thread in threads)
+    started = await asyncio.gather(*starting, return_exceptions=True)
     at_work = [thread for thread in started if isinstance(thread, WorkerThread)]
     failures = [failure for failure in started if isinstance(failure, BaseException)]
     try:

@@ -42,12 +42,12 @@ def is_box(digest: str) -> bool:
     return digest.startswith(_BOX)
 
 
-def put_apart(letter: Frozen, *, id: EmailId, keyring: Keyring) -> Frozen:
+def put_apart(letter: Frozen, *, id: EmailId, keyring: Keyring, version: int = 1) -> Frozen:
     """The letter with its content in a box, and in its place whom it is for, and which template it is of.
 
     Its fingerprint is one of the recipients alone: nobody can try out what it says, with or without a key.
     """
-    name = _name(id, 1)
+    name = _name(id, version, letter.envelope)
     # The name of the box comes first: a fingerprint is made of what follows the first comma.
     late = LATE if is_late(letter.envelope) else ""
     edition = f"{write_edition(letter.edition)}," if letter.edition else ""
@@ -61,22 +61,28 @@ def put_apart(letter: Frozen, *, id: EmailId, keyring: Keyring) -> Frozen:
         html=None,
         size=letter.size,
         recipients=letter.recipients,
-        attachments=((name, keyring.close(_packed(letter), id=id, version=1)),),
+        attachments=((name, keyring.close(_packed(letter), id=id, version=version)),),
         tags=letter.tags,
         edition=letter.edition,
     )
 
 
-def opened(attachments: Mapping[str, bytes], *, id: EmailId, version: int, keyring: Keyring) -> Opened:
-    """What the box of an email holds; `UnreadableEmail` where there is none, or it cannot be opened."""
-    box = attachments.get(_name(id, version))
+def opened(
+    attachments: Mapping[str, bytes], *, id: EmailId, version: int, keyring: Keyring, envelope: str = ""
+) -> Opened:
+    """What the box of an email holds; `UnreadableEmail` where there is none, or it cannot be opened.
+
+    `envelope` stands outside: the box of an email that is not rendered yet has a name of its own.
+    """
+    box = attachments.get(_name(id, version, envelope))
     if box is None:
         raise UnreadableEmail(id, ERASED)
     return _unpacked(keyring.open(box, id=id, version=version))
 
 
-def _name(id: EmailId, version: int) -> str:
-    return f"{_BOX}{id}.{version}"
+def _name(id: EmailId, version: int, envelope: str) -> str:
+    """Of an email that is rendered later another one: what is in a box is never changed, only replaced."""
+    return f"{_BOX}{id}.{version}.late" if is_late(envelope) else f"{_BOX}{id}.{version}"
 
 
 def _packed(letter: Frozen) -> bytes:

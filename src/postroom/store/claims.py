@@ -161,8 +161,9 @@ def _settle(settlements: Sequence[Settlement]) -> Plan[set[EmailId]]:
 
 
 def _take_in_and_settle(settlements: Sequence[Settlement]) -> Plan[set[EmailId]]:
-    """Those that have a row after all are somebody else's by now."""
-    there = {row[0] for row in (yield ask("placed", ids=[settlement.claim.id for settlement in settlements]))}
+    """Those that have a row after all, here or in another region, are somebody else's by now."""
+    ids = [settlement.claim.id for settlement in settlements]
+    there = {row[0] for row in (yield ask("placed", ids=ids))} | {row[0] for row in (yield ask("departed", ids=ids))}
     new = [settlement for settlement in settlements if settlement.claim.id not in there]
     if not new:
         return set()

@@ -30,7 +30,7 @@ def enqueue(orders: Sequence[Order]) -> Plan[list[Receipt]]:
     if len(orders) == 1 and _is_plain(orders[0]):
         yield ask("enqueue_one", **orders[0].as_plain_row())
         return [Receipt(id=orders[0].id)]
-    yield from _store_attachments(orders)
+    yield from store_attachments(attachment for order in orders for attachment in order.letter.attachments)
     rows = yield ask("enqueue", emails=[order.as_row() for order in orders])
     entered = {row[0] for row in rows}
     firsts = yield from _first_under_keys([order for order in orders if order.id not in entered])
@@ -103,12 +103,12 @@ def _copy(run: _Run) -> Plan[int]:
     return len(run.states)
 
 
-def _store_attachments(orders: Sequence[Order]) -> Plan[None]:
+def store_attachments(attachments: Iterable[tuple[str, bytes]]) -> Plan[None]:
     """Have every attachment in the store, held until the transaction ends.
 
     Between storing and holding, a sweep may take one away that was there and unused: then it is stored again.
     """
-    contents = {digest: content for order in orders for digest, content in order.letter.attachments}
+    contents = dict(attachments)
     while contents:
         for digest, content in sorted(contents.items()):
             yield ask("store_attachment", digest=digest, content=content, size=len(content))

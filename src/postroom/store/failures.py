@@ -83,6 +83,14 @@ def damaged(error: BaseException) -> bool:
     return False
 
 
+def unfit(error: BaseException) -> bool:
+    """Whether the error says that what was to be stored cannot be, and nothing about the database as a whole."""
+    return damaged(error) or any(
+        isinstance(cause, sqlite3.IntegrityError) or (_sqlstate(cause) or "").startswith("23")
+        for cause in _causes(error)
+    )
+
+
 def _causes(error: BaseException) -> Iterator[BaseException]:
     """The error and what caused it, each once: `raise error from error` is a chain without an end."""
     seen: set[int] = set()

@@ -1,10 +1,11 @@
 """The fields of an email, each declared once.
 
 What an enqueue writes, what a claim and a listing read, and the lists of columns in the two folders of queries are made
-from the tables below; `{state}`, `{given}`, `{content}`, `{claimed_fields}`, `{claimed_state}` and `{stored_fields}` in
-those files are the fragments made here. A new field of an email is a line here, a migration (of `emails` and of
-`dismissed`), and its place in the values that speak of it: in `Order` if it is given, in `Claimed` if an attempt needs
-it, in `StoredEmail` if people are told it. A forgotten place is named by `tests/store/test_fields.py`.
+from the tables below; `{state}`, `{given}`, `{content}`, `{claimed_fields}`, `{claimed_state}`, `{stored_fields}`,
+`{whole_state}` and `{whole_content}` in those files are the fragments made here. A new field of an email is a line
+here, a migration (of `emails` and of `dismissed`), and its place in the values that speak of it: in `Order` if it is
+given, in `Claimed` if an attempt needs it, in `StoredEmail` if people are told it. A forgotten place is named by
+`tests/store/test_fields.py`.
 """
 
 from __future__ import annotations
@@ -149,6 +150,8 @@ def fragments(dialect: str) -> dict[str, str]:
     """Lists of columns, parameters and members for a database's queries, by the names they have there."""
     found = {
         "state": ", ".join(columns(STATE)),
+        "whole_state": _selected(STATE, dialect),
+        "whole_content": ", ".join(columns(CONTENT)),
         "claimed_fields": _selected(CLAIMED, dialect),
         "claimed_state": ", ".join(field.name for field in STATE if field.claimed),
         "stored_fields": _selected(STORED, dialect),
@@ -156,6 +159,7 @@ def fragments(dialect: str) -> dict[str, str]:
     for name, fields in (("given", GIVEN), ("content", GIVEN_CONTENT)):
         found[name] = ", ".join(columns(fields))
         found[f"{name}_parameters"] = ", ".join(_parameter(field, dialect) for field in fields)
+    for name, fields in (("given", GIVEN), ("content", GIVEN_CONTENT), ("state", STATE), ("whole_content", CONTENT)):
         if dialect == "postgres":
             found[f"{name}_record"] = ", ".join(f"{field.name} {field.type}" for field in fields)
         else:

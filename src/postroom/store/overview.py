@@ -12,13 +12,14 @@ from datetime import datetime
 from typing import Any
 
 from postroom.compose.frozen import recipients_in
+from postroom.compose.late import is_late
 from postroom.store.contract import Filter, moment
 from postroom.store.fields import DEAD_REASONS, STATUSES
 from postroom.store.ids import LAST
 from postroom.store.plan import Plan, Rows, ask
 from postroom.store.questions import driver, earliest, latest
 from postroom.store.unreadable import Reading
-from postroom.vocabulary import DeadReason, EmailId, Status
+from postroom.vocabulary import NOT_RENDERED, DeadReason, EmailId, Status
 
 _UNFINISHED = tuple(status for status in Status if status not in (Status.SENT, Status.CANCELLED))
 
@@ -64,7 +65,12 @@ def versions(id: EmailId) -> Plan[tuple[Version, ...]]:
     """The versions of an email's content, the first one first."""
     rows = yield ask("versions", id=id)
     return tuple(
-        Version(number=number, subject=subject, recipients=_recipients(envelope), size=size)
+        Version(
+            number=number,
+            subject=NOT_RENDERED if is_late(envelope) else subject,
+            recipients=_recipients(envelope),
+            size=size,
+        )
         for number, subject, envelope, size in rows
     )
 

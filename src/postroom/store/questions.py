@@ -23,10 +23,13 @@ from postroom.vocabulary import DEFAULT_ROUTE, NOT_RENDERED, SENSITIVE, EmailId,
 ENVELOPE = columns(STORED).index("envelope")
 """The place of the envelope among the `stored` columns."""
 
-GONE = ("dismissed", "pruned")
+GONE = ("dismissed", "moved", "pruned")
 """What becomes of emails that leave the outbox."""
 
-COUNTED = (*Status, *GONE)
+MOVING = "moving"
+"""On their way to another region, and not known to have arrived."""
+
+COUNTED = (*Status, MOVING, *GONE)
 """Everything that has been enqueued is in exactly one of these."""
 
 TALLIED = (Status.SENT, Status.CANCELLED, *GONE)

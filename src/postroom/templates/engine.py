@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from datetime import date, time
 from decimal import Decimal
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import BaseLoader, StrictUndefined, TemplateSyntaxError, UndefinedError, nodes, pass_context
 from jinja2.environment import TemplateModule
@@ -25,6 +25,9 @@ from markupsafe import Markup, escape
 
 from postroom.spelling import nearest
 from postroom.templates.budget import current
+
+if TYPE_CHECKING:
+    from postroom.templates.facts import Facts
 
 NUMBERS = (int, float, Decimal)
 _LARGEST = 10**30
@@ -89,6 +92,14 @@ def printed(value: Any) -> str:
     raise Hole(f"{told.get(type(value), 'no text')} was to be put out; say in the template what to write then")
 
 
+def _mark(number: int) -> Markup:
+    """What stands in the page for a value: see `skeleton.py`."""
+    return Markup(f"\ue000{number}\ue001")  # noqa: S704  a number between two marks
+
+
+_MARKS = tuple(map(_mark, range(100)))
+
+
 @pass_context
 def _put_out(_context: Context, value: Any) -> Any:
     """Every value passes here on its way into the text."""
@@ -98,7 +109,8 @@ def _put_out(_context: Context, value: Any) -> Any:
     if budget.values is None or isinstance(text, Markup):
         return text
     budget.values.append(text)
-    return Markup(f"\ue000{len(budget.values) - 1}\ue001")  # noqa: S704  a number between two marks
+    number = len(budget.values) - 1
+    return _MARKS[number] if number < len(_MARKS) else _mark(number)
 
 
 @pass_context
@@ -130,13 +142,6 @@ def _join(context: Context, values: Any, d: str = "", attribute: str | int | Non
     return str(FILTERS["join"](context.eval_ctx, texts, d))
 
 
-@pass_context
-def _same(context: Context, value: Any) -> str:
-    """What is the same in every email, such as the brand: a part of the page, like what stands around it."""
-    text = printed(value)
-    return escape(text) if context.eval_ctx.autoescape else text
-
-
 def _of_text(filter: Callable[..., Any]) -> Callable[..., Any]:
     """A filter of texts, refusing what has none: `None|upper` would be `NONE`."""
     place = 1 if hasattr(filter, "jinja_pass_arg") else 0
@@ -160,21 +165,32 @@ def _range(*given: int) -> range:
 
 
 class _Bounded(NodeTransformer):
-    """Loops and the putting together of texts, led past the budget; and what is the same in every email, told apart."""
+    """Loops and the putting together of texts led past the budget, and what is the same in every email written out."""
 
-    def __init__(self, same: Iterable[str]) -> None:
-        self._same = frozenset(same)
+    def __init__(self, same: dict[str, Any], *, escaped: bool) -> None:
+        """`same`: what every template of the portal knows, by name."""
+        self._same = same
+        self._escaped = escaped
 
     def visit_Output(self, node: nodes.Output) -> nodes.Node:  # noqa: N802  jinja's name
         self.generic_visit(node)
-        node.nodes = [_filtered(each, "_same") if self._is_same(each) else each for each in node.nodes]
+        node.nodes = [self._written_out(each) for each in node.nodes]
         return node
 
-    def _is_same(self, node: nodes.Expr) -> bool:
-        """Whether it is `brand.colour`, `language` and the like."""
-        while isinstance(node, nodes.Getattr):
-            node = node.node
-        return isinstance(node, nodes.Name) and node.name in self._same
+    def _written_out(self, node: nodes.Expr) -> nodes.Expr:
+        """`brand.colour`, `language` and the like as a part of the page, like what stands around it."""
+        value = self._known(node)
+        if not isinstance(value, str):
+            return node
+        return nodes.TemplateData(str(escape(value)) if self._escaped else value, lineno=node.lineno)
+
+    def _known(self, node: nodes.Node) -> Any:
+        if isinstance(node, nodes.Name):
+            return self._same.get(node.name)
+        if isinstance(node, nodes.Getattr):
+            table = self._known(node.node)
+            return table.get(node.attr) if isinstance(table, dict) else None
+        return None
 
     def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802
         self.generic_visit(node)
@@ -207,6 +223,8 @@ class Engine(SandboxedEnvironment):
             cache_size=-1,
             auto_reload=False,
         )
+        self.facts: dict[tuple[str, str], Facts] = {}
+        """What was found out about files, by their names and what they say: see `facts.py`."""
         self.globals = {"range": _range, **known}
         self.filters = {
             **{name: _of_text(FILTERS[name]) for name in _OF_TEXT},
@@ -214,7 +232,6 @@ class Engine(SandboxedEnvironment):
             "join": _join,
             "_turns": _turns,
             "_joined": _joined,
-            "_same": _same,
             **filters,
         }
         self.tests = {name: TESTS[name] for name in _TESTS}
@@ -228,7 +245,10 @@ class Engine(SandboxedEnvironment):
         for filtered in tree.find_all(nodes.Filter):
             if filtered.name not in self.filters or filtered.name.startswith("_"):
                 raise TemplateSyntaxError(self._no_filter(filtered.name), filtered.lineno, name, filename)
-        return _Bounded(self.globals).visit(tree)  # type: ignore[no-any-return]
+        own = {each.name for each in tree.find_all(nodes.Name) if each.ctx != "load"}
+        same = {each: value for each, value in self.globals.items() if each not in own}
+        escaped = callable(self.autoescape) and self.autoescape(name)
+        return _Bounded(same, escaped=escaped).visit(tree)  # type: ignore[no-any-return]
 
     def _no_filter(self, name: str) -> str:
         meant = nearest(name, self.filter_names())

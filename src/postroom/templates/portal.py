@@ -55,7 +55,7 @@ class Portal:
         languages: Iterable[str] = ("en",),
         fallbacks: Mapping[str, str] | None = None,
     ) -> None:
-        self.name = _checked_name("a portal", name)
+        self.name = checked_name("a portal", name)
         self.brand = brand
         self.sender = parse_addresses("sender", sender)
         self.languages = Languages.of(languages, fallbacks or {})
@@ -189,7 +189,7 @@ class Portal:
     def _add(self, context: type[Context], name: str | None) -> type[Context]:
         from postroom.templates.contract import Contract
 
-        name = _checked_name(f"a template of {self.name}", name or _HUMP.sub("_", context.__name__).lower())
+        name = checked_name(f"a template of {self.name}", name or template_name(context.__name__))
         if name in self._contexts:
             raise ConfigurationError(f"{self.name}.{name}: its variables are named twice; rename one of the classes")
         self._contracts[name] = Contract(f"{self.name}.{name}", context)
@@ -242,7 +242,13 @@ class Portal:
         return json.dumps({**asdict(self.brand), "logo": logo}, sort_keys=True)
 
 
-def _checked_name(what: str, name: str) -> str:
+def template_name(of_class: str) -> str:
+    """What the template of a class is called: `forgot_password` of `ForgotPassword`."""
+    return _HUMP.sub("_", of_class).lower()
+
+
+def checked_name(what: str, name: str) -> str:
+    """A name that a portal or a template may have; `ConfigurationError` for what is none."""
     if not _NAME.fullmatch(name):
         raise ConfigurationError(f"{name!r} cannot be the name of {what}; use small letters, digits and underscores")
     return name

@@ -14,14 +14,19 @@ ONLY = "sample"
 
 
 def samples_of(contract: Contract, folder: str, files: Files, chain: tuple[str, ...]) -> dict[str, Any]:
-    """The samples of a template for a language, by name: `sample.de.toml` overrides what `sample.toml` says."""
+    """The samples of a template for a language, by name, each fit to be rendered."""
+    return {name: contract.read(values) for name, values in tables_of(contract, folder, files, chain).items()}
+
+
+def tables_of(contract: Contract, folder: str, files: Files, chain: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """The same as they are written: `sample.de.toml` overrides what `sample.toml` says."""
     found: dict[str, dict[str, Any]] = {}
     for language in reversed(chain):
         name = f"{folder}/{files.spelled(SAMPLE, language)}"
         if files.content(name) is not None:
             for sample, values in _named(_read(contract, name, files), contract).items():
                 found[sample] = {**found.get(sample, {}), **values}
-    return {name: contract.read(values) for name, values in found.items()}
+    return found
 
 
 def _read(contract: Contract, name: str, files: Files) -> dict[str, Any]:

@@ -8,18 +8,18 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Template as Compiled
-from jinja2 import TemplateError, TemplateNotFound, TemplateSyntaxError, nodes
-from jinja2.meta import find_referenced_templates, find_undeclared_variables
+from jinja2 import TemplateError, TemplateNotFound, TemplateSyntaxError
 
 from postroom.errors import InvalidTemplate
 from postroom.templates.budget import CHARACTERS, Budget, Exceeded, within
 from postroom.templates.contract import Contract
 from postroom.templates.engine import Engine, UnknownName
+from postroom.templates.facts import Facts, facts_of
 from postroom.templates.files import MJML, SUBJECT, TEXT, Files
 from postroom.templates.inlining import inlined
 from postroom.templates.links import links_in, without_twin
 from postroom.templates.mjml import html_from_mjml
-from postroom.templates.skeleton import MARK, MOST_PAGES, Skeleton, fits
+from postroom.templates.skeleton import MOST_PAGES, Skeleton, fits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,17 +42,19 @@ class Template:
     ) -> None:
         self.contract = contract
         self.language = language
-        self._engine = engine
+        self.engine = engine
         self._folder = name
         body = files.body_of(name, language)
         assert body is not None, "whoever asks has seen that it is there"
         self.parts = {part: f"{name}/{part}" for part in (SUBJECT, TEXT, body)}
-        self._is_mjml = body == MJML
-        sources = dict(self._sources(files))
-        self._check_names(sources)
-        self.version = _digest(sources, brand)
+        self.is_mjml = body == MJML
+        found = {name: (source, facts) for name, source, facts in self._files(files)}
+        self.sources = {name: source for name, (source, _) in found.items()}
+        self.facts = {name: facts for name, (_, facts) in found.items()}
+        self._check_names()
+        self.version = _digest(self.sources, brand)
         self._subject, self._text, self._body = (self._compiled(place) for place in self.parts.values())
-        self._may_leave_places = not self._is_mjml and all(map(_keeps_marks, self._trees(sources)))
+        self._may_leave_places = not self.is_mjml and all(each.keeps_marks for each in self.facts.values())
         self._pages: dict[str, Skeleton | None] = {}
 
     def render(self, values: Mapping[str, Any]) -> Rendered:
@@ -89,7 +91,7 @@ class Template:
 
     def _whole_page(self, values: Mapping[str, Any]) -> tuple[str, Any]:
         page = _put_together(self._body, values)
-        html = inlined(html_from_mjml(page) if self._is_mjml else page)
+        html = inlined(html_from_mjml(page) if self.is_mjml else page)
         return html, links_in(html)
 
     def _skeleton(self, page: str) -> Skeleton | None:
@@ -101,12 +103,12 @@ class Template:
 
     def _compiled(self, place: str) -> Compiled:
         try:
-            return self._engine.get_template(place)
+            return self.engine.get_template(place)
         except TemplateError as error:
             raise self._refused(error) from error
 
-    def _sources(self, files: Files) -> Iterator[tuple[str, str]]:
-        """All files that it is made of, by their names, with what they say."""
+    def _files(self, files: Files) -> Iterator[tuple[str, str, Facts]]:
+        """All files that it is made of, by their names, with what they say and what is to be known of that."""
         waiting, seen = list(self.parts.values()), set[str]()
         while waiting:
             place = waiting.pop()
@@ -114,11 +116,11 @@ class Template:
                 continue
             seen.add(place)
             try:
-                source, filename, _ = self._engine.loader.get_source(self._engine, place)  # type: ignore[union-attr]
-                tree = self._engine.parse(source, place)
-            except TemplateError as error:
+                source, filename, _ = self.engine.loader.get_source(self.engine, place)  # type: ignore[union-attr]
+                facts = facts_of(self.engine, source, place)
+            except (TemplateError, RecursionError) as error:
                 raise self._refused(error, within=place) from error
-            for named in find_referenced_templates(tree):
+            for named in facts.leads_to:
                 if named is None:
                     raise InvalidTemplate(
                         self.contract.template,
@@ -126,16 +128,13 @@ class Template:
                         "write out the file's name",
                     )
                 waiting.append(named)
-            yield str(filename).removeprefix(f"{files.root}/"), source
+            yield str(filename).removeprefix(f"{files.root}/"), source, facts
 
-    def _trees(self, sources: dict[str, str]) -> Iterator[nodes.Template]:
-        return (self._engine.parse(source, name) for name, source in sources.items())
-
-    def _check_names(self, sources: dict[str, str]) -> None:
+    def _check_names(self) -> None:
         """Refuse a variable that nobody gives, whether or not a condition would ever ask for it."""
-        known = {*self.contract.names, *self._engine.globals, "subject"}
-        for tree in self._trees(sources):
-            for name in sorted(find_undeclared_variables(tree) - known - {*_defined(tree)}):
+        known = {*self.contract.names, *self.engine.globals, "subject"}
+        for facts in self.facts.values():
+            for name in sorted(facts.asks - known - facts.defines):
                 raise self.contract.unknown(name)
 
     def _refused(self, error: Exception, *, within: str = "") -> InvalidTemplate:
@@ -165,35 +164,6 @@ def _put_together(template: Compiled, values: Mapping[str, Any]) -> str:
             raise Exceeded(f"it has more than {CHARACTERS:,} characters")
         parts.append(part)
     return "".join(parts)
-
-
-def _keeps_marks(tree: nodes.Template) -> bool:
-    """Whether values go straight into the text: nothing is done with a text in which they stand already."""
-    if any(tree.find_all((nodes.FilterBlock, nodes.AssignBlock, nodes.CallBlock))):
-        return False
-    put_out = {id(each) for output in tree.find_all(nodes.Output) for each in output.nodes}
-    if any(id(call) not in put_out for call in tree.find_all(nodes.Call) if not _is_range(call)):
-        return False
-    return not any(MARK.search(each.data) for each in tree.find_all(nodes.TemplateData))
-
-
-def _defined(tree: nodes.Template) -> Iterator[str]:
-    """What a file defines outside of its blocks, where the blocks see it."""
-    for node in tree.body:
-        if isinstance(node, nodes.FromImport):
-            yield from (name if isinstance(name, str) else name[1] for name in node.names)
-        elif isinstance(node, nodes.Import):
-            yield node.target
-        elif isinstance(node, nodes.Macro):
-            yield node.name
-        elif isinstance(node, nodes.Assign):
-            yield from (each.name for each in node.target.find_all(nodes.Name))
-            if isinstance(node.target, nodes.Name):
-                yield node.target.name
-
-
-def _is_range(call: nodes.Call) -> bool:
-    return isinstance(call.node, nodes.Name) and call.node.name == "range"
 
 
 def _digest(sources: dict[str, str], brand: str) -> str:

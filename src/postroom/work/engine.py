@@ -26,6 +26,8 @@ from postroom.claim.leases import Holdings
 from postroom.claim.meter import UNMETERED, Meter
 from postroom.claim.room import Room
 from postroom.claim.route import Route
+from postroom.compose import DEFAULT_LIMITS, Limits
+from postroom.compose.late import Render, is_late
 from postroom.logs import logger
 from postroom.sealing import NO_KEYS, Keyring
 from postroom.store.contract import Claim, Claimed
@@ -39,6 +41,7 @@ from postroom.work.loading import Loading
 from postroom.work.minder import RouteMinder
 from postroom.work.ownership import Ownership
 from postroom.work.records import Records
+from postroom.work.rendering import KNOWS_NO_PORTAL, Rendering
 from postroom.work.settler import Settler
 
 DUTY = 1.0
@@ -62,6 +65,10 @@ class EngineSettings:
     """How long an email may take whose sender waits for it, until its dot."""
     keyring: Keyring = NO_KEYS
     """What the contents of sensitive emails are opened with."""
+    render: Render = KNOWS_NO_PORTAL
+    """What gives emails their words that are rendered when they are first attempted …"""
+    limits: Limits = DEFAULT_LIMITS
+    """… and how large they may be then."""
 
 
 class Engine:
@@ -106,6 +113,9 @@ class Engine:
         self._refused = refused
         self._meter = meter
         self._loading = Loading(database, settings.keyring)
+        self.rendering = Rendering(
+            database, records=self.records, loading=self._loading, render=settings.render, limits=settings.limits
+        )
         self._grapevine = Grapevine(database, soon=self.crew.run_errand)
         self._room = Room()
         self.routes = {route.name: self._attempts(route) for route in routes}
@@ -155,7 +165,11 @@ class Engine:
         """Attempt these, held since `asked` on the monotonic clock."""
         self.held.add(emails, asked=asked)
         for email in emails:
-            self.routes[email.route].buffer.add([email])
+            buffer = self.routes[email.route].buffer
+            if is_late(email.envelope):
+                self.crew.run_errand(self.rendering.hand_over([email], buffer.add))
+            else:
+                buffer.add([email])
 
     async def give_back(self, claims: Collection[Claim]) -> None:
         """Leave those of them to others that have not begun."""
@@ -164,6 +178,7 @@ class Engine:
 
     def stop(self) -> None:
         """Begin nothing more."""
+        self.rendering.closing = True
         for attempts in self.routes.values():
             attempts.closing = True
 
@@ -193,6 +208,7 @@ class Engine:
         for attempts in self.routes.values():
             await attempts.route.transport.close()
         self._loading.close()
+        self.rendering.close()
         self.journal.close()
 
     def _has_more(self) -> bool:

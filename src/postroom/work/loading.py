@@ -35,11 +35,12 @@ class Loading:
     async def pack(self, email: Claimed, channel: Channel) -> Parcel:
         """Make an email ready. Raises `StoreUnavailable`, or whatever is wrong with this email."""
         async with self._turn:
-            content = await self._read(email)
+            content = await self.read(email)
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self._thread, pack, email, channel, content, self.keyring)
 
-    async def _read(self, email: Claimed) -> Content:
+    async def read(self, email: Claimed) -> Content:
+        """The content of an email that was claimed without. Raises as `pack` does."""
         try:
             plan = read_content(email.id, email.version, email.envelope)
             return await self._database.run(plan, writes=False, atomic=False)

@@ -27,6 +27,7 @@ from postroom.store.open import AsyncDatabase, open_async_database
 from postroom.vocabulary import Status
 from postroom.work.journal import journal_folder
 from postroom.work.pruner import Pruning
+from postroom.work.rendering import renderer
 from postroom.work.routes import routes_of
 from postroom.work.worker import MOST_BUFFERED, Worker, WorkerSettings
 
@@ -55,6 +56,8 @@ def worker_settings(
         journals=settings.journal or journal_folder(url, settings.tables),
         role=role,
         keyring=settings.keyring(),
+        render=renderer(settings.portals),
+        limits=settings.limits(),
     )
 
 
@@ -84,14 +87,20 @@ class WorkerThread:
         self._routes = _routes_for(outbox)
         self._routes()  # what is wrong with them is told here, and not in a thread
         self._grace = grace
+        self._made = threading.Event()
+        """There is a worker, or there will be none."""
         self._ready = threading.Event()
+        """It is known whether it may send."""
         name = f"postroom-worker-{self._settings.region}" if self._settings.region else "postroom-worker"
         self._thread = threading.Thread(target=lambda: asyncio.run(self._work()), name=name, daemon=True)
         self._failure: BaseException | None = None
 
-    def start(self) -> Self:
+    def start(self, *, patience: float | None = None) -> Self:
+        """Returns when it is known whether it may send; or, where the database does not say, after so many seconds: it
+        goes on asking by itself."""
         self._thread.start()
-        self._ready.wait()
+        self._made.wait()
+        self._ready.wait(patience)
         if self._failure is not None:
             raise self._failure
         return self
@@ -133,6 +142,7 @@ class WorkerThread:
         """Have a worker at hand, and know whether it may send; what keeps it from working is told by `start`."""
         try:
             self._worker = Worker(database, self._routes(), worker_settings(self._settings, grace=self._grace))
+            self._made.set()
             ownership = self._worker.engine.ownership
             with suppress(StoreUnavailable):  # the worker waits for it
                 await ownership.look()
@@ -143,6 +153,7 @@ class WorkerThread:
             self._failure = error
             raise
         finally:
+            self._made.set()
             self._ready.set()
 
 

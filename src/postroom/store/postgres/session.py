@@ -133,4 +133,4 @@ def _import_psycopg() -> tuple[Any, Any]:
 def _is_heard(record: logging.LogRecord) -> bool:
     """What the pool says of our connections goes where the application has set logging up to go. Where it has not,
     Python would print it: a library does not."""
-    return f"'{POOL}'" not in record.getMessage() or logging.getLogger(record.name).hasHandlers()
+    return f"'{POOL}" not in record.getMessage() or logging.getLogger(record.name).hasHandlers()

@@ -60,6 +60,64 @@ INSERT INTO postroom.contents (email_id, version, {content}, terms)
 SELECT email_id, version, {content}, terms::text
 FROM incoming;
 
+-- Put words in the place of the contexts they were rendered from. The fence: only the holder of the newest claim does.
+-- name: put_words
+WITH incoming AS MATERIALIZED (
+    SELECT *
+    FROM json_to_recordset((:contents::text)::json) AS n (
+        email_id uuid, token bigint, version smallint, {content_record}, attachments json, gone json
+    )
+),
+-- Locked in one order, as by a settle of the same emails.
+ours AS MATERIALIZED (
+    SELECT e.id
+    FROM postroom.emails e
+    JOIN incoming ON incoming.email_id = e.id
+    WHERE e.id = ANY (ARRAY (SELECT email_id FROM incoming)) AND e.lease_token = incoming.token
+        AND (e.status = 'sending') IS TRUE
+    ORDER BY e.id
+    FOR UPDATE OF e
+),
+new_uses AS (
+    INSERT INTO postroom.attachment_uses (digest, email_id)
+    SELECT digest, email_id
+    FROM incoming, json_array_elements_text(attachments) AS digest
+    WHERE email_id = ANY (ARRAY (SELECT id FROM ours))
+    ON CONFLICT DO NOTHING
+),
+old_uses AS (
+    DELETE FROM postroom.attachment_uses u
+    USING (SELECT email_id, digest FROM incoming, json_array_elements_text(gone) AS digest) AS g
+    WHERE u.digest = g.digest AND u.email_id = g.email_id AND g.email_id = ANY (ARRAY (SELECT id FROM ours))
+)
+UPDATE postroom.contents c
+SET subject = n.subject, envelope = n.envelope, text = n.text, html = n.html, size = n.size
+FROM incoming n
+WHERE c.email_id = n.email_id AND c.version = n.version AND c.email_id = ANY (ARRAY (SELECT id FROM ours))
+RETURNING c.email_id::text;
+
+-- Have emails found by one term where they were found by another.
+-- name: swap_terms
+WITH incoming AS MATERIALIZED (
+    SELECT *
+    FROM json_to_recordset((:swaps::text)::json) AS n (email_id uuid, version smallint, was text, becomes text)
+),
+old_terms AS (
+    DELETE FROM postroom.terms t
+    USING incoming n
+    WHERE t.term = n.was AND t.email_id = n.email_id
+),
+new_terms AS (
+    INSERT INTO postroom.terms (term, email_id)
+    SELECT becomes, email_id
+    FROM incoming
+    ON CONFLICT DO NOTHING
+)
+UPDATE postroom.contents c
+SET terms = replace(c.terms, '"' || n.was || '"', '"' || n.becomes || '"')
+FROM incoming n
+WHERE c.email_id = n.email_id AND c.version = n.version;
+
 -- The content of one version of an email, and whether it may be shown.
 -- name: content
 SELECT c.subject, c.message_id, c.envelope, c.text, c.html, c.terms, coalesce(e.sensitive, false)

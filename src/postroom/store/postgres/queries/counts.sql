@@ -14,6 +14,10 @@ FROM postroom.emails
 WHERE status NOT IN ('sent', 'cancelled')
 GROUP BY status
 UNION ALL
+SELECT 'row', 'moving', count(*)
+FROM postroom.departures
+WHERE state IS NOT NULL
+UNION ALL
 SELECT 'tally', name, sum(change)::bigint
 FROM postroom.tallies
 GROUP BY name;
@@ -23,6 +27,10 @@ GROUP BY name;
 SELECT 'row', status, count(*)
 FROM postroom.emails
 GROUP BY status
+UNION ALL
+SELECT 'row', 'moving', count(*)
+FROM postroom.departures
+WHERE state IS NOT NULL
 UNION ALL
 SELECT 'tally', name, sum(change)::bigint
 FROM postroom.tallies

@@ -85,11 +85,17 @@ WHERE e.status = 'sent'
 ORDER BY e.id DESC
 LIMIT :limit::bigint;
 
--- Newest first among the emails with one exact term.
+-- Newest first among the emails with one exact term. The LIMIT is there for the same reason: a merge would read all emails
+-- newer than the page, and a template that nobody uses any more is found far back.
 -- name: list_by_term
 SELECT {stored}
 FROM postroom.terms driving
-JOIN postroom.emails e ON e.id = driving.email_id
+CROSS JOIN LATERAL (
+    SELECT *
+    FROM postroom.emails
+    WHERE id = driving.email_id
+    LIMIT 1
+) AS e
 {with_content}
 WHERE driving.term = :driving::text
     AND driving.email_id < :before::uuid AND driving.email_id >= :after::uuid

@@ -28,6 +28,7 @@ WHERE (workspace, key) IN (
     WHERE k.created_at < :before::timestamptz
         AND NOT EXISTS (SELECT FROM postroom.emails e WHERE e.id = k.email_id)
         AND NOT EXISTS (SELECT FROM postroom.dismissed d WHERE d.id = k.email_id)
+        AND NOT EXISTS (SELECT FROM postroom.departures m WHERE m.email_id = k.email_id AND m.state IS NOT NULL)
     LIMIT :limit::bigint
 )
 RETURNING email_id::text;
@@ -41,6 +42,7 @@ WHERE id IN (
     WHERE v.at < :before::timestamptz
         AND NOT EXISTS (SELECT FROM postroom.emails e WHERE e.id = v.email_id)
         AND NOT EXISTS (SELECT FROM postroom.dismissed d WHERE d.id = v.email_id)
+        AND NOT EXISTS (SELECT FROM postroom.departures m WHERE m.email_id = v.email_id AND m.state IS NOT NULL)
     ORDER BY v.id
     LIMIT :limit::bigint
 )

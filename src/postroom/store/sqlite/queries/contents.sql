@@ -48,6 +48,56 @@ SELECT
     json_extract(value, '$.terms')
 FROM (SELECT :content AS value);
 
+-- Of contents that were rendered, those whose emails are in the hands of who rendered them.
+-- fragment: rendered
+FROM json_each(:contents) AS n
+CROSS JOIN postroom_emails e
+    ON e.id = json_extract(n.value, '$.email_id') AND e.lease_token = json_extract(n.value, '$.token')
+    AND e.status = 'sending'
+
+-- Put words in the place of the contexts they were rendered from. The fence: only the holder of the newest claim does.
+-- name: put_words
+INSERT OR IGNORE INTO postroom_attachment_uses (digest, email_id)
+SELECT attachment.value, e.id
+{rendered}
+CROSS JOIN json_each(n.value, '$.attachments') AS attachment;
+DELETE FROM postroom_attachment_uses
+WHERE (digest, email_id) IN (
+    SELECT gone.value, e.id
+    {rendered}
+    CROSS JOIN json_each(n.value, '$.gone') AS gone
+);
+UPDATE postroom_contents
+SET subject = words.subject, envelope = words.envelope, text = words.text, html = words.html, size = words.size
+FROM (
+    SELECT
+        e.id AS email_id, json_extract(n.value, '$.version') AS version, json_extract(n.value, '$.subject') AS subject,
+        json_extract(n.value, '$.envelope') AS envelope, json_extract(n.value, '$.text') AS text,
+        json_extract(n.value, '$.html') AS html, json_extract(n.value, '$.size') AS size
+    {rendered}
+) AS words
+WHERE postroom_contents.email_id = words.email_id AND postroom_contents.version = words.version
+RETURNING email_id;
+
+-- Have emails found by one term where they were found by another.
+-- name: swap_terms
+DELETE FROM postroom_terms
+WHERE (term, email_id) IN (
+    SELECT json_extract(value, '$.was'), json_extract(value, '$.email_id') FROM json_each(:swaps)
+);
+INSERT OR IGNORE INTO postroom_terms (term, email_id)
+SELECT json_extract(value, '$.becomes'), json_extract(value, '$.email_id')
+FROM json_each(:swaps);
+UPDATE postroom_contents
+SET terms = replace(terms, '"' || swap.was || '"', '"' || swap.becomes || '"')
+FROM (
+    SELECT
+        json_extract(value, '$.email_id') AS email_id, json_extract(value, '$.version') AS version,
+        json_extract(value, '$.was') AS was, json_extract(value, '$.becomes') AS becomes
+    FROM json_each(:swaps)
+) AS swap
+WHERE postroom_contents.email_id = swap.email_id AND postroom_contents.version = swap.version;
+
 -- The content of one version of an email, and whether it may be shown.
 -- name: content
 SELECT c.subject, c.message_id, c.envelope, c.text, c.html, c.terms, coalesce(e.sensitive, 0)

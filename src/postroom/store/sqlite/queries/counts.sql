@@ -14,6 +14,10 @@ FROM postroom_emails
 WHERE status NOT IN ('sent', 'cancelled')
 GROUP BY status
 UNION ALL
+SELECT 'row', 'moving', count(*)
+FROM postroom_departures
+WHERE state IS NOT NULL
+UNION ALL
 SELECT 'tally', name, sum(change)
 FROM postroom_tallies
 GROUP BY name;
@@ -23,6 +27,10 @@ GROUP BY name;
 SELECT 'row', status, count(*)
 FROM postroom_emails
 GROUP BY status
+UNION ALL
+SELECT 'row', 'moving', count(*)
+FROM postroom_departures
+WHERE state IS NOT NULL
 UNION ALL
 SELECT 'tally', name, sum(change)
 FROM postroom_tallies

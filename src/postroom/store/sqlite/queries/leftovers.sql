@@ -27,6 +27,7 @@ WHERE (workspace, key) IN (
     WHERE k.created_at < :before
         AND NOT EXISTS (SELECT 1 FROM postroom_emails e WHERE e.id = k.email_id)
         AND NOT EXISTS (SELECT 1 FROM postroom_dismissed d WHERE d.id = k.email_id)
+        AND NOT EXISTS (SELECT 1 FROM postroom_departures m WHERE m.email_id = k.email_id AND m.state IS NOT NULL)
     LIMIT :limit
 )
 RETURNING email_id;
@@ -40,6 +41,7 @@ WHERE id IN (
     WHERE v.at < :before
         AND NOT EXISTS (SELECT 1 FROM postroom_emails e WHERE e.id = v.email_id)
         AND NOT EXISTS (SELECT 1 FROM postroom_dismissed d WHERE d.id = v.email_id)
+        AND NOT EXISTS (SELECT 1 FROM postroom_departures m WHERE m.email_id = v.email_id AND m.state IS NOT NULL)
     ORDER BY v.id
     LIMIT :limit
 )

@@ -14,13 +14,17 @@ PYTEST_WORKERS ?= 3
 export PYTHON ENVIRONMENT
 ARGS ?=
 
-.PHONY: help demo test pythons storm check format bench screenshots constraints clean
+.PHONY: help demo portals test pythons storm check format bench judges screenshots constraints clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(ENVIRONMENT)/installed ## everything in one process on SQLite: outage and recovery, admin app, dev inbox
 	$(VENV)/postroom demo
+
+portals: $(ENVIRONMENT)/installed-all ## an application of four portals in three regions, with their mail (ARGS="--postgres", "--once", "--help")
+	$(if $(findstring --postgres,$(ARGS)),scripts/set-up postgres)
+	$(VENV)/python -m examples.portals $(ARGS)
 
 test: export TMPDIR := $(shell scripts/set-up scratch)
 test: $(ENVIRONMENT)/installed-dev ## run all tests, on SQLite, a private PostgreSQL and RabbitMQ (ARGS="-k lease" for some)
@@ -56,6 +60,12 @@ bench: $(ENVIRONMENT)/installed-bench ## measure speed, raw figures and ratios (
 	scripts/set-up smtp-sink
 	$(VENV)/python -m bench $(ARGS)
 
+judges: $(ENVIRONMENT)/installed-dev ## ask caniemail, html-validate, axe and SpamAssassin about the example's emails (ARGS="--pictures FOLDER" to look yourself)
+	scripts/set-up chromium
+	scripts/set-up spamassassin
+	scripts/set-up judges build/judges
+	$(VENV)/python -m tests.judges build/judges $(ARGS)
+
 screenshots: $(ENVIRONMENT)/installed-dev ## take pictures of every page; the best are kept in docs/images
 	scripts/set-up chromium
 	$(VENV)/python -m tests.browser.screenshots build/screenshots docs/images
@@ -64,7 +74,7 @@ constraints: ## resolve all dependencies anew and pin them in constraints.txt
 	scripts/pin-constraints
 
 clean: ## remove everything that these commands made
-	rm -rf .venv .venv-3.* build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-3.* build dist portals-data .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One environment for a Python, which grows with what is asked of it: each stamp tells that it holds at least those extras.
@@ -72,10 +82,14 @@ $(ENVIRONMENT)/installed: pyproject.toml constraints.txt
 	scripts/set-up venv web
 	@touch $@
 
+$(ENVIRONMENT)/installed-all: pyproject.toml constraints.txt
+	scripts/set-up venv all
+	@touch $(ENVIRONMENT)/installed $@
+
 $(ENVIRONMENT)/installed-dev: pyproject.toml constraints.txt
 	scripts/set-up venv all,dev
-	@touch $(ENVIRONMENT)/installed $@
+	@touch $(ENVIRONMENT)/installed $(ENVIRONMENT)/installed-all $@
 
 $(ENVIRONMENT)/installed-bench: pyproject.toml constraints.txt
 	scripts/set-up venv all,dev,bench
-	@touch $(ENVIRONMENT)/installed $(ENVIRONMENT)/installed-dev $@
+	@touch $(ENVIRONMENT)/installed $(ENVIRONMENT)/installed-all $(ENVIRONMENT)/installed-dev $@

@@ -156,9 +156,11 @@ def test_every_priority_and_policy_is_in_the_reference() -> None:
 
 def test_every_event_of_a_history_is_in_the_reference() -> None:
     """The events are named where they are written: by acts of people, by settlements, by take-overs, by statements."""
-    names = ("store/acts.py", "store/dismissals.py", "work/parcel.py", "work/recovery.py")
+    names = ("store/acts.py", "store/dismissals.py", "work/parcel.py", "work/recovery.py", "regions/arriving.py")
     sources = [ROOT / "src/postroom" / name for name in names]
-    written = re.compile(r'(?:what=|event=|_event\(email, |^        return )"(\w+)"|return "(\w+)" if', re.MULTILINE)
+    written = re.compile(
+        r'(?:what=|"what": |event=|_event\(email, |^        return )"(\w+)"|return "(\w+)" if', re.MULTILINE
+    )
     events = {one or other for path in sources for one, other in written.findall(path.read_text("utf-8"))}
     for path in (ROOT / "src/postroom/store/sqlite/queries").glob("*.sql"):
         events |= set(re.findall(r"^SELECT e.id, :now, '(\w+)'", path.read_text("utf-8"), re.MULTILINE))

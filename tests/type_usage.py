@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import assert_type
 from zoneinfo import ZoneInfo
@@ -13,6 +14,7 @@ from postroom import (
     AsyncOutbox,
     AsyncRegions,
     Attachment,
+    Brand,
     DeadReason,
     Email,
     EmailId,
@@ -22,6 +24,7 @@ from postroom import (
     OnDoubt,
     Outbox,
     Page,
+    Portal,
     Priority,
     Receipt,
     Regions,
@@ -167,3 +170,27 @@ def with_a_server() -> None:
         server.script(at="dot", reply="451 4.3.0 later", times=1)
         outbox.migrate()
         assert_type([message.recipients for message in server.wait_for(1)], list[tuple[str, ...]])
+
+
+hub = Portal("hub", templates="templates/hub", brand=Brand(name="Hub", logo="logo.png"), languages=("en", "de"))
+
+
+@hub.template
+@dataclass(frozen=True)
+class Welcome:
+    name: str
+
+
+@hub.template(name="goodbye")
+@dataclass(frozen=True)
+class Farewell:
+    name: str
+
+
+def templated() -> list[Email]:
+    assert_type(Welcome(name="Ada"), Welcome)
+    assert_type(Farewell(name="Ada").name, str)
+    return [
+        hub.email(Welcome(name="Ada"), to="ada@example.org", language="de"),
+        hub.email(Farewell(name="Ada"), to=("Ada", "ada@example.org"), late=True, tags=["bye"]),
+    ]

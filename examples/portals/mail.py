@@ -158,7 +158,7 @@ class OrgPasswordChanged:
     city: str
     """Near which city, or nothing."""
     link: str
-    """Suspends their access."""
+    """Blocks their account."""
 
 
 @org.template(name="invite")

@@ -12,7 +12,6 @@ from fastapi.templating import Jinja2Templates
 
 from examples.portals.doors import Doors, Visitor
 from examples.portals.words import choose, words_of
-from postroom.templates.languages import direction
 
 HERE = Path(__file__).parent
 VIEWS = Jinja2Templates(HERE / "views")
@@ -46,7 +45,6 @@ class Pages:
             "portal": portal,
             "asks_organisation": self.asks_organisation,
             "language": language,
-            "direction": direction(language),
             "languages": {code: words_of(name, code)["language"] for code in portal.languages.spoken},
             "say": words_of(name, language),
             "notice": request.query_params.get("notice"),

@@ -26,9 +26,10 @@ def hashed(password: str) -> str:
 def is_right(password: str, kept: str | None) -> bool:
     """Whether it is the password that was kept; takes as long when none was."""
     try:
-        return _hasher.verify(kept or _nobodys(), password[:LONGEST]) and bool(kept)
+        _hasher.verify(kept or _nobodys(), password[:LONGEST])
     except (VerificationError, InvalidHashError):
         return False
+    return bool(kept)
 
 
 @cache

@@ -27,16 +27,22 @@ REMEDY = (
 
 
 def databases_on(server: str, names: Iterable[str]) -> dict[str, str]:
-    """A database for each name, made where it is not there yet; their URLs."""
-    import psycopg
+    """A database for each name, made where it is not there yet; their URLs.
 
-    urls = {}
+    They are called after the one in the URL, `portals_deu1` for `postgresql://host/portals`; after us where that is
+    PostgreSQL's own.
+    """
+    import psycopg
+    from psycopg.sql import SQL, Identifier
+
+    parts, urls = urlsplit(server), {}
+    prefix = "portals" if parts.path in ("", "/", "/postgres") else parts.path.strip("/")
     with psycopg.connect(server, autocommit=True) as connection:
         for name in names:
-            database = f"portals_{name}"
+            database = f"{prefix}_{name}"
             with suppress(psycopg.errors.DuplicateDatabase):
-                connection.execute(f"CREATE DATABASE {database}")
-            urls[name] = urlunsplit(urlsplit(server)._replace(path=f"/{database}"))
+                connection.execute(SQL("CREATE DATABASE {}").format(Identifier(database)))
+            urls[name] = urlunsplit(parts._replace(path=f"/{database}"))
     return urls
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI, HTTPException, Request
-from fastapi.responses import FileResponse, Response
+from fastapi.responses import FileResponse, RedirectResponse, Response
 from starlette.applications import Starlette
-from starlette.routing import Mount
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 import postroom.web
@@ -18,13 +18,14 @@ from examples.portals.guard import Guard
 from examples.portals.pages import HERE, VIEWS, Pages
 from examples.portals.words import words_of
 
-LOGOS = {portal.name: portal.root / "logo.svg" for portal in mail.PORTALS}
+LOGOS = {portal.name: portal.root / "logo.png" for portal in mail.PORTALS}
 
 
 def build(company: Company, *, inboxes: Mapping[str, str]) -> Starlette:
     """The app. `inboxes`: where the mail of each region can be read, in development."""
     return Starlette(
         routes=[
+            Route("/staff", lambda request: RedirectResponse("/staff/regions")),
             Mount("/staff", postroom.web.desk(company.regions)),
             Mount("/", _portals(company, inboxes)),
         ],
@@ -45,7 +46,7 @@ def _portals(company: Company, inboxes: Mapping[str, str]) -> FastAPI:
         portals = [(doors.portal, words_of(name, "en")) for name, doors in company.doors.items()]
         return VIEWS.TemplateResponse(request, "start.html", {**around, "portals": portals})
 
-    @app.get("/logo/{name}.svg")
+    @app.get("/logo/{name}.png")
     def logo(name: str) -> Response:
         if name not in LOGOS:
             raise HTTPException(404)

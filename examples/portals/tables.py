@@ -35,7 +35,7 @@ TABLES = (
     )
     """,
     """
-    CREATE TABLE IF NOT EXISTS tokens (
+    CREATE TABLE IF NOT EXISTS account_tokens (
         digest     TEXT PRIMARY KEY,
         purpose    TEXT NOT NULL,
         subject    TEXT NOT NULL,

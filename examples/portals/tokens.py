@@ -41,7 +41,10 @@ def issue(connection: Any, region: str, purpose: Purpose, subject: str) -> str:
     token = f"{region}.{secrets.token_urlsafe(24)}"
     run(
         connection,
-        "INSERT INTO tokens (digest, purpose, subject, expires_at) VALUES (:digest, :purpose, :subject, :expires_at)",
+        """
+        INSERT INTO account_tokens (digest, purpose, subject, expires_at)
+        VALUES (:digest, :purpose, :subject, :expires_at)
+        """,
         digest=_digest(token),
         purpose=purpose.value,
         subject=subject,
@@ -52,7 +55,7 @@ def issue(connection: Any, region: str, purpose: Purpose, subject: str) -> str:
 
 def subject_of(connection: Any, token: str, purpose: Purpose) -> str | None:
     """What a token is about, while it is good; it stays good."""
-    query = "SELECT subject FROM tokens WHERE digest = :digest AND purpose = :purpose AND expires_at > :now"
+    query = "SELECT subject FROM account_tokens WHERE digest = :digest AND purpose = :purpose AND expires_at > :now"
     rows = run(connection, query, **_asked(token, purpose))
     return rows[0][0] if rows else None
 
@@ -60,7 +63,7 @@ def subject_of(connection: Any, token: str, purpose: Purpose) -> str | None:
 def redeem(connection: Any, token: str, purpose: Purpose) -> str | None:
     """What a token was about; from here on it is good for nothing. Of two at once, one gets it."""
     query = """
-        DELETE FROM tokens
+        DELETE FROM account_tokens
         WHERE digest = :digest AND purpose = :purpose AND expires_at > :now
         RETURNING subject
     """
@@ -70,7 +73,7 @@ def redeem(connection: Any, token: str, purpose: Purpose) -> str | None:
 
 def revoke(connection: Any, subject: str) -> None:
     """Every token about somebody: sign-ins end, and links that wait in mailboxes open nothing."""
-    run(connection, "DELETE FROM tokens WHERE subject = :subject", subject=subject)
+    run(connection, "DELETE FROM account_tokens WHERE subject = :subject", subject=subject)
 
 
 def label(token: str) -> str:

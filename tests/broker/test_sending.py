@@ -17,6 +17,7 @@ from postroom.work.breakers import pause, resume
 from tests.broker.bureau import Bureau
 from tests.broker.hatch import eventually
 from tests.work.drain import Drain
+from tests.work.late import Press, late
 from tests.work.office import LIMITS, until, wait_until
 from tests.work.tally import check
 
@@ -40,6 +41,16 @@ async def test_what_is_due_is_sent_once_each(any_bureau: Bureau) -> None:
     assert set(any_bureau.server.copies_of_all().values()) == {1}
     assert [await any_bureau.hatch.depth(queue) for queue in any_bureau.queues] == [0, 0, 0]
     assert any_bureau.meter.counts == {"confirmed": 120}
+
+
+async def test_a_sender_renders_what_is_not_rendered_yet(bureau: Bureau) -> None:
+    """And what its template cannot say dies alone."""
+    ids = [bureau.outbox.enqueue(late(name)).id for name in ("Ada", "Bob", "Eve")]
+    async with bureau.scheduling(), bureau.sending(render=Press(rejects={"Bob"})):
+        await until(lambda: not bureau.unfinished())
+
+    assert [bureau.get(id).status for id in ids] == [Status.SENT, Status.DEAD, Status.SENT]
+    assert sorted(bureau.order_of_arrival()) == ["Hello Ada", "Hello Eve"]
 
 
 async def test_two_schedulers_and_three_senders_share_the_work(bureau: Bureau) -> None:

@@ -98,10 +98,10 @@ def test_the_matrix_shows_which_language_stands_for_a_missing_one(postroom: Comm
     assert answer.code == 1
     assert re.search(r"hub\.welcome +✓ +→ en", answer.out)
     assert "subject.de.txt, body.de.txt, body.de.html are not there" in answer.out
-    assert postroom("template", "check", "--language", "en").code == 0
+    assert postroom("template", "check", "--language", "EN").code == 0
 
 
-def test_programs_are_told_everything(postroom: CommandLine, shop: Path) -> None:
+def test_programs_are_told_everything(postroom: CommandLine, shop: Path, tmp_path: Path) -> None:
     begin(postroom, shop, "welcome")
     Path("templates/hub/welcome/subject.txt").write_text("{{ '' }}")
 
@@ -110,7 +110,12 @@ def test_programs_are_told_everything(postroom: CommandLine, shop: Path) -> None
     assert answer.code == 1
     assert answer.json["ok"] is False
     assert answer.json["portals"] == [
-        {"portal": "hub", "languages": ["en"], "templates": {"welcome": {"en": "errors"}}}
+        {
+            "portal": "hub",
+            "folder": str(tmp_path / "templates/hub"),
+            "languages": ["en"],
+            "templates": {"welcome": {"en": "errors"}},
+        }
     ]
     [finding] = answer.json["findings"]
     assert finding == {

@@ -11,8 +11,9 @@ from postroom import Edition, Outbox
 from postroom.compose import DEFAULT_LIMITS
 from postroom.outbox.submission import Submission
 from postroom.store import acts
-from postroom.store.contract import StoredEmail
-from tests.store.journey import claim, dead, email, sent, settle
+from postroom.store.contract import Claimed, StoredEmail
+from postroom.store.wording import Worded, put_words
+from tests.store.journey import Clock, claim, dead, email, sent, settle, take_over
 
 OLD = Edition(portal="hub", template="welcome", version="9f2c1a83b0de", language="de")
 NEW = replace(OLD, version="000000000001")
@@ -138,3 +139,61 @@ def test_a_late_email_is_replayed_to_somebody_else_as_a_late_one(outbox: Outbox)
     stored = outbox.get(id)
 
     assert (stored.late, stored.version, stored.recipients[0].address) == (True, 2, "bob@example.org")
+
+
+# Words put in their place
+
+
+def worded(outbox: Outbox, claimed: Claimed, *, edition: Edition = OLD, subject: str = "Hallo Ada") -> Worded:
+    words = outbox.rules.order(Submission(email(subject, edition=edition))).letter
+    return Worded(claimed=claimed, letter=words, was=OLD, edition=edition)
+
+
+def test_words_are_put_in_the_place_of_a_context(outbox: Outbox) -> None:
+    id = late(outbox).id
+    [claimed] = claim(outbox)
+
+    placed = outbox.database.run(put_words([worded(outbox, claimed)]))
+
+    assert placed == {id}
+    assert (outbox.get(id).late, outbox.get(id).subject, outbox.letter(id).text) == (
+        False,
+        "Hallo Ada",
+        "Good morning.",
+    )
+
+
+def test_only_the_holder_of_the_newest_claim_puts_words(outbox: Outbox, clock: Clock) -> None:
+    id = late(outbox).id
+    [lost] = claim(outbox)
+    clock.advance(minutes=5)
+    [held] = take_over(outbox)
+
+    assert outbox.database.run(put_words([worded(outbox, lost, subject="Too late")])) == set()
+    assert outbox.get(id).late
+    assert outbox.database.run(put_words([worded(outbox, held)])) == {id}
+    assert outbox.get(id).subject == "Hallo Ada"
+
+
+def test_a_store_that_was_asked_twice_has_the_same_words(outbox: Outbox) -> None:
+    """Nobody knows what became of a commit whose answer was lost; asking again is right."""
+    late(outbox)
+    [claimed] = claim(outbox)
+    words = worded(outbox, claimed)
+
+    assert outbox.database.run(put_words([words])) == outbox.database.run(put_words([words])) != set()
+
+
+def test_an_email_is_found_by_the_version_that_it_was_rendered_from(outbox: Outbox) -> None:
+    """And nothing of it stays behind when it is forgotten."""
+    id = outbox.enqueue(email("", text=None, edition=OLD, late=CONTEXT, tags=["tag"])).id
+    [claimed] = claim(outbox)
+    outbox.database.run(put_words([worded(outbox, claimed, edition=ENGLISH)]))
+
+    assert (outbox.get(id).edition, outbox.get(id).tags) == (ENGLISH, ("tag",))
+    assert outbox.list(version=OLD.version).emails == outbox.list(language="de").emails == ()
+    assert [each.id for each in outbox.list(version=NEW.version, language="en").emails] == [id]
+    settle(outbox, [sent(claimed)], keep_sent=False)
+    with outbox.transaction() as connection:
+        tables = "postroom_" if outbox.database_url.startswith("sqlite") else "postroom."
+        assert connection.execute(f"SELECT count(*) FROM {tables}terms").fetchone()[0] == 0

@@ -69,14 +69,14 @@ def _rendering(house: House) -> Plan[None]:
     old = Edition(portal="hub", template="welcome", version="9f2c1a83b0de", language="de")
     new = replace(old, version="000000000001")
     letter = house.outbox.rules.order(Submission(email(edition=new))).letter
-    held = house.outbox.database.run(_held(house))
+    held = yield from _held(house)
     yield from put_words([Worded(claimed=each, letter=letter, was=old, edition=new) for each in held])
 
 
 def _held(house: House) -> Plan[list[Claimed]]:
     """As their owner has them."""
     found: list[Claimed] = []
-    for claim in house.claims:
+    for claim in house.claims[:50]:
         found += yield from dispatch.read_owned(claim)
     return found
 

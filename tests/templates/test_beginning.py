@@ -35,9 +35,17 @@ def pasted(beginning: Beginning, root: Path, **given: object) -> list[Finding]:
     return list(check_portal(portal))
 
 
+@pytest.mark.parametrize("by_locale", [True, False], ids=["by locale", "plainly"])
 @pytest.mark.parametrize("variables", [EVERY_TYPE, ("name:str",), (), ("reset_link:str", "other_url")])
-def test_what_is_begun_passes_every_check_once_its_class_is_pasted(tmp_path: Path, variables: tuple[str, ...]) -> None:
-    beginning = Beginning(portal="hub", name="forgot_password", variables=tuple(map(Variable.of, variables)))
+def test_what_is_begun_passes_every_check_once_its_class_is_pasted(
+    tmp_path: Path, variables: tuple[str, ...], by_locale: bool
+) -> None:
+    beginning = Beginning(
+        portal="hub",
+        name="forgot_password",
+        variables=tuple(map(Variable.of, variables)),
+        by_locale=by_locale,
+    )
 
     written = beginning.write(tmp_path)
 
@@ -70,6 +78,7 @@ def test_a_layout_that_is_there_is_extended_and_left_alone(tmp_path: Path) -> No
     assert not (tmp_path / "layout.txt").exists()
     assert "{% block words %}" in (tmp_path / "welcome/body.html").read_text()
     assert "extends" not in (tmp_path / "welcome/body.txt").read_text()
+    assert 'style="color: inherit"' in (tmp_path / "welcome/body.html").read_text()
     assert pasted(beginning, tmp_path) == []
 
 

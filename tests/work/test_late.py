@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from postroom import Attachment, DeadReason, EmailId, Limits, Outbox, RetryPolicy, Status
 from postroom.compose import DEFAULT_LIMITS
+from postroom.errors import ConfigurationError
 from postroom.store import acts
+from postroom.work.rendering import renderer
 from tests.sealing.everything import everything_in
 from tests.work.late import LOGO, NEW, OLD, Press, late, write_portal
 from tests.work.office import AT_ONCE, PATIENCE, Office, wait_until
@@ -194,6 +199,33 @@ def test_a_worker_without_the_portal_says_so_and_goes_on(office: Office) -> None
     assert worker.wait(PATIENCE) == 0, office.logs()
     assert (office.get(waits).status, office.get(sent).status) == (Status.PENDING, Status.SENT)
     assert office.logs().count("emails wait for somebody who can render them") == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "told"),
+    [
+        (None, "there is no module"),
+        ("raise RuntimeError('secret')", "cannot be loaded (RuntimeError)"),
+        ("import no_such_package", "needs no_such_package"),
+    ],
+)
+def test_what_a_process_lacks_is_no_email_s_fault(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str | None, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    name = re.sub(r"\W", "_", tmp_path.name)
+    if module is not None:
+        (tmp_path / f"{name}.py").write_text(module)
+
+    with pytest.raises(ConfigurationError, match=re.escape(told)):
+        renderer((f"{name}:hub",))(OLD, "{}")
+
+
+def test_what_renders_is_imported_by_whoever_renders() -> None:
+    seen = "import sys, postroom.work.thread, postroom.broker.services; print('jinja2' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", seen], capture_output=True, check=True).stdout.strip() == b"False"
 
 
 @pytest.mark.parametrize("verb", ["send", "send_soon"])

@@ -15,6 +15,7 @@ from postroom.claim.failpoint import reach
 from postroom.claim.feed import WayOut, Workbench, call_off, first_of
 from postroom.claim.lanes import Shares, shares
 from postroom.claim.room import whole_up_to
+from postroom.compose.late import is_late
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.store import claims, questions
@@ -24,6 +25,8 @@ LOOK_AGAIN = 0.01
 """Seconds between looks for urgent emails while the buffer is well filled."""
 AHEAD = 0.2
 """Seconds' worth of emails to have claimed ahead."""
+AHEAD_OF_WORDS = 1.0
+"""The same while emails have to be rendered first, which takes a while for each batch."""
 PACE = 0.05
 """Seconds over which the pace of the lines is taken."""
 AT_ONCE = 0.005
@@ -148,6 +151,7 @@ class Claimer:
         self._turn = 0
         self._least = min(bench.most, 2 * way.route.transport.connections)
         self._target = self._least
+        self._ahead = AHEAD
         self._paced = time.monotonic(), 0
         """When the pace was last taken, and how many emails had left the buffer by then."""
 
@@ -184,7 +188,7 @@ class Claimer:
             return
         self._paced = now, self._buffer.taken
         pace = (self._buffer.taken - taken) / (now - since)
-        self._target = min(self._bench.most, max(self._least, int(pace * AHEAD)))
+        self._target = min(self._bench.most, max(self._least, int(pace * self._ahead)))
 
     async def _until_wanted(self) -> None:
         """Leave a buffer alone that is more than half full, but for a look at what is urgent when we are woken."""
@@ -270,6 +274,7 @@ class Claimer:
         reach("claimed")
         self.claims += 1
         self._bench.holdings.add(emails, asked=asked)
+        self._ahead = AHEAD_OF_WORDS if is_late(emails[-1].envelope) else AHEAD
         await self._bench.hand_over(emails, self._buffer.add)
         if instead_of is not None:
             logger.warning("emails leave by the fallback", emails=len(emails), route=instead_of.route.name, by=here)

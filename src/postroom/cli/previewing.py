@@ -54,17 +54,14 @@ def preview(
 
 def _house(target: Target, *, may_send: bool) -> Preview:
     """The page's own things; the portals are found now, so that what is wrong with them is told here."""
+    from postroom.cli.templates import known_portals  # which has this command among its own
+
     try:
         from postroom.gallery.collection import Collection
         from postroom.gallery.site import Preview
-        from postroom.templates.found import find_portals
     except ImportError as error:
         raise ConfigurationError(f"the preview needs {error.name}; pip install 'postroom[web]' brings it") from error
-    portals = find_portals(target.settings().portals)
-    if not portals:
-        raise ConfigurationError(
-            'no portal is known; name them in postroom.toml, portals = ["shop.mail:hub"], or in POSTROOM_PORTALS'
-        )
+    portals = known_portals(target)
     collection = Collection(lambda: portals, live=True)
     return Preview(collection, target.outbox if may_send else None)
 

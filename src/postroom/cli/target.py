@@ -101,6 +101,9 @@ class Target:
 
     def settings(self, **given: Any) -> Settings:
         """The settings in force, for one outbox: where there are regions, one of them is named."""
+        return _hidden(self._read(**given))
+
+    def _read(self, **given: Any) -> Settings:
         from postroom.cli.reaching import settings_read
         from postroom.config import load
 
@@ -108,7 +111,7 @@ class Target:
             settings = load(database=self.database, tables=self.tables, region=self.region, **given)
             settings.check_one_database()
         speaking_region.set(settings.region)
-        return _hidden(settings)
+        return settings
 
     def all_regions(self) -> Settings:
         """The settings that all regions share, with the tables of the regions; there may be none."""
@@ -149,9 +152,11 @@ class Target:
         from postroom.cli.reaching import settings_read
         from postroom.outbox import Outbox
 
-        found = self.settings(**settings)
+        found = self._read(**settings)
         with settings_read():
-            return Outbox.from_settings(found)
+            outbox = Outbox.from_settings(found)
+        _hidden(found)  # not before: a URL that is none is told as it was written
+        return outbox
 
 
 def _hidden(settings: Settings) -> Settings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,6 +27,7 @@ from postroom.templates.checks import Finding, Matrix, Severity, check_folders, 
 from postroom.templates.checks.colours import WHITE, colour_of, contrast
 from postroom.templates.described import templates_of
 from postroom.templates.found import find_portals
+from postroom.templates.languages import canonical
 from postroom.templates.portal import Portal
 
 _PANEL = "Which templates"
@@ -60,7 +62,8 @@ class Choice:
 
     def languages(self, portal: Portal) -> tuple[str, ...]:
         """The languages of a portal that are chosen."""
-        return tuple(each for each in portal.languages.spoken if self.language in (None, each))
+        wanted = self.language and canonical(self.language)
+        return tuple(each for each in portal.languages.spoken if wanted in (None, each))
 
 
 def known_portals(target: Target) -> dict[str, Portal]:
@@ -80,7 +83,8 @@ def list_templates(target: Target, choice: Choice, json: Json = False) -> None:
         portal.name: [
             each
             for each in templates_of(portal)
-            if each.name in choice.names(portal) and choice.language in (None, *each.languages)
+            if each.name in choice.names(portal)
+            and (choice.language is None or {*choice.languages(portal)} & {*each.languages})
         ]
         for portal in portals
     }
@@ -103,7 +107,7 @@ def check(target: Target, choice: Choice, json: Json = False) -> None:
     if json:
         print_json({
             "ok": not errors,
-            "portals": [_matrix_record(matrix) for _, matrix in matrices],
+            "portals": [_matrix_record(portal, matrix) for portal, matrix in matrices],
             "findings": [asdict(each) for each in findings],
         })  # fmt: skip
     else:
@@ -131,7 +135,13 @@ def new(
     """Begin a template: files that pass every check, and the class to paste. Nothing is overwritten."""
     known = None if folder is not None else _known(target, portal)
     variables = USUAL if variable is None else tuple(map(Variable.of, variable))
-    beginning = Beginning(portal=portal, name=type, variables=variables, dark_button=_is_light(known))
+    beginning = Beginning(
+        portal=portal,
+        name=type,
+        variables=variables,
+        dark_button=_is_light(known),
+        by_locale=find_spec("babel") is not None,
+    )
     root = folder.absolute() if folder is not None else known.root if known is not None else Path()
     for path in beginning.write(root):
         standard_output().print(Text(f"wrote {shown(path)}"), soft_wrap=True)
@@ -167,7 +177,7 @@ def _check_choice(choice: Choice, portals: list[Portal]) -> None:
         wanted = choice.template.rpartition(".")[2]
         raise ConfigurationError(f"there is no template {choice.template!r}; {suggestion(wanted, names)}")
     spoken = [language for each in portals for language in each.languages.spoken]
-    if choice.language and choice.language not in spoken:
+    if choice.language and canonical(choice.language) not in spoken:
         raise ConfigurationError(f"{choice.language!r} is not spoken here; {suggestion(choice.language, spoken)}")
 
 
@@ -200,8 +210,13 @@ def _summary(errors: int, warnings: int) -> str:
     return f"{count_of(errors, 'error')}, {count_of(warnings, 'warning')}."
 
 
-def _matrix_record(matrix: Matrix) -> dict[str, Any]:
-    return {"portal": matrix.portal, "languages": list(matrix.languages), "templates": matrix.rows}
+def _matrix_record(portal: Portal, matrix: Matrix) -> dict[str, Any]:
+    return {
+        "portal": matrix.portal,
+        "folder": str(portal.root),
+        "languages": list(matrix.languages),
+        "templates": matrix.rows,
+    }
 
 
 def _portal_record(portal: Portal, templates: list[Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from threading import Lock
 
 from postroom.errors import PostroomError
@@ -13,8 +13,8 @@ from postroom.templates.portal import Portal
 
 EVERY = 0.2
 """Seconds between two looks while somebody waits for a change."""
-PATIENCE = 20.0
-"""Seconds after which whoever waits is told that nothing has changed."""
+PATIENCE = 5.0
+"""Seconds after which whoever waits is told that nothing has changed; a server that stops waits no longer for them."""
 MOST_WAITING = 32
 """How many may wait at once; others are told at once how things stand, and ask again."""
 
@@ -83,13 +83,13 @@ class Collection:
         """Another text after every change of a file; the same for ever where nobody looks."""
         return state_of(portal.root for portal in self._known.values()) if self.live else ""
 
-    async def changed(self, since: str) -> str:
-        """The state, as soon as it is another one than `since`, or after a while."""
+    async def changed(self, since: str, gone: Callable[[], Awaitable[bool]] | None = None) -> str:
+        """The state, as soon as it is another one than `since`, or after a while, or when whoever asked is gone."""
         if self._waiting >= MOST_WAITING or not self.live:
             return await asyncio.to_thread(self.state)
         self._waiting += 1
         try:
-            return await self._wait(since)
+            return await self._wait(since, gone or _still_there)
         finally:
             self._waiting -= 1
 
@@ -97,12 +97,12 @@ class Collection:
         """Let go of whoever waits."""
         self._closed = True
 
-    async def _wait(self, since: str) -> str:
+    async def _wait(self, since: str, gone: Callable[[], Awaitable[bool]]) -> str:
         loop = asyncio.get_running_loop()
         end = loop.time() + PATIENCE
         while True:
             state = await asyncio.to_thread(self.state)
-            if state != since or self._closed or loop.time() > end:
+            if state != since or self._closed or loop.time() > end or await gone():
                 return state
             await asyncio.sleep(EVERY)
 
@@ -113,6 +113,10 @@ class Collection:
                 self._state = state
                 for portal in portals.values():
                     portal.reload()
+
+
+async def _still_there() -> bool:
+    return False
 
 
 def _told(portal: Portal, findings: Iterator[Finding]) -> Iterator[Finding]:

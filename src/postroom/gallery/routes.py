@@ -63,7 +63,8 @@ class _Pages:
 
     async def changed(self, request: Request, since: str = "") -> JSONResponse:
         """How the files stand, as soon as they stand otherwise."""
-        return JSONResponse({"state": await self._host.collection(request).changed(since)})
+        collection = self._host.collection(request)
+        return JSONResponse({"state": await collection.changed(since, request.is_disconnected)})
 
     async def static(self, name: str) -> Response:
         """Our style sheet and our script."""

@@ -250,9 +250,9 @@ class StoredEmail:
     size: int
     version: int
     """Of its content; a corrected replay adds one."""
-    edition: Edition | None
+    edition: Edition | None = None
     """The template that its words are from, where they are from one."""
-    late: bool
+    late: bool = False
     """Its words are rendered when it is first attempted, and have not been yet."""
     doubts: int
     takeovers: int

@@ -33,6 +33,11 @@ _SAMPLES = {
     "Decimal": '"19.90"',
 }
 """The types that a variable may have to begin with, and a value of each, as TOML."""
+_HEADING = "<h1>LABEL</h1>"
+_PLAIN_HEADING = '<h1 style="color: inherit">LABEL</h1>'
+_PLAIN_LINK = '<p><a href="{{ NAME }}" style="color: inherit">LABEL</a></p>'
+"""For a layout that is not ours: they can be read wherever the words around them can, also on a dark screen."""
+_BY_LOCALE = {"int": "number", "float": "number", "Decimal": "number", "date": "date", "datetime": "datetime"}
 _IMPORTS = {"date": "datetime", "datetime": "datetime", "Decimal": "decimal"}
 
 
@@ -79,6 +84,8 @@ class Beginning:
     variables: Sequence[Variable] = USUAL
     dark_button: bool = False
     """Whether what stands on the brand's colour is black, for the colour is a light one."""
+    by_locale: bool = False
+    """Whether numbers and dates are written as each language does, which needs Babel."""
 
     def __post_init__(self) -> None:
         checked_name("a portal", self.portal)
@@ -113,6 +120,10 @@ class Beginning:
         fields = [f"    {each.name}: {each.type}" for each in self.variables] or ["    pass"]
         return "\n".join([*imports, "", "", decorator, "@dataclass(frozen=True)", f"class {name}:", *fields])
 
+    def _shown(self, variable: Variable) -> str:
+        filter = _BY_LOCALE.get(variable.type) if self.by_locale else None
+        return f"{{{{ {variable.name}|{filter} }}}}" if filter else f"{{{{ {variable.name} }}}}"
+
     def _layout(self, root: Path) -> Iterator[tuple[str, str]]:
         if not (root / LAYOUT_HTML).exists():
             yield LAYOUT_HTML, _begun(LAYOUT_HTML).replace("BUTTON_TEXT", "#000000" if self.dark_button else "#ffffff")
@@ -125,10 +136,14 @@ class Beginning:
         greeting = "Hello {{ name }}," if greeted else "Hello,"
         others = [each for each in self.variables if not (greeted and each.name == "name")]
         yield "subject.txt", f"{title} – {{{{ brand.name }}}}\n"
-        html = [f"<h1>{title}</h1>", f"<p>{greeting}</p>", *(_in_html(each) for each in others)]
-        yield "body.html", _within_block(root, LAYOUT_HTML, _begun(LAYOUT_HTML), "\n".join(html))
-        text = [greeting, *(_in_text(each) for each in others)]
-        yield "body.txt", _within_block(root, LAYOUT_TEXT, _text_layout(root), "\n\n".join(text))
+        layout, text_layout = _layouts(root)
+        is_ours = "button-link" in layout
+        heading, link = (_HEADING, _begun("button.html").rstrip("\n")) if is_ours else (_PLAIN_HEADING, _PLAIN_LINK)
+        html = [heading.replace("LABEL", title), f"<p>{greeting}</p>"]
+        html += [_in_html(each, self._shown(each), link) for each in others]
+        yield "body.html", _within_block(LAYOUT_HTML, layout, "\n".join(html))
+        text = [greeting, *(_in_text(each, self._shown(each)) for each in others)]
+        yield "body.txt", _within_block(LAYOUT_TEXT, text_layout, "\n\n".join(text))
         yield "sample.toml", "\n".join(["[ada]", *(f"{each.name} = {each.sample}" for each in self.variables), ""])
 
 
@@ -136,15 +151,18 @@ def _begun(name: str) -> str:
     return (Path(__file__).with_name("begun") / name).read_text(encoding="utf-8")
 
 
-def _text_layout(root: Path) -> str:
-    """The layout that texts will have: none, where the HTML has one that somebody else wrote."""
-    return "" if (root / LAYOUT_HTML).exists() else _begun(LAYOUT_TEXT)
+def _layouts(root: Path) -> tuple[str, str]:
+    """The layouts of HTML and text: those that are there, else ours; where only the text has none, it stays so."""
+    html, text = root / LAYOUT_HTML, root / LAYOUT_TEXT
+    ours = "" if html.exists() else _begun(LAYOUT_TEXT)
+    return (
+        html.read_text(encoding="utf-8") if html.exists() else _begun(LAYOUT_HTML),
+        text.read_text(encoding="utf-8") if text.exists() else ours,
+    )
 
 
-def _within_block(root: Path, layout: str, ours: str, words: str) -> str:
+def _within_block(layout: str, source: str, words: str) -> str:
     """Words put where a layout wants them: into its block that is called `body`, or the first that may be for words."""
-    place = root / layout
-    source = place.read_text(encoding="utf-8") if place.exists() else ours
     blocks = [each for each in _BLOCK.findall(source) if each not in _OTHER_BLOCKS]
     block = next((each for each in _USUAL_BLOCKS if each in blocks), blocks[0] if blocks else None)
     if block is None:
@@ -152,23 +170,22 @@ def _within_block(root: Path, layout: str, ours: str, words: str) -> str:
     return f'{{% extends "{layout}" %}}\n{{% block {block} %}}\n{words}\n{{% endblock %}}\n'
 
 
-def _in_html(variable: Variable) -> str:
+def _in_html(variable: Variable, shown: str, link: str) -> str:
     name, label = variable.name, variable.name.replace("_", " ").capitalize()
     if variable.is_link:
-        button = _begun("button.html").rstrip("\n")
-        return button.replace("NAME", name).replace("LABEL", "Open it" if name in ("link", "url") else label)
+        return link.replace("NAME", name).replace("LABEL", "Open it" if name in ("link", "url") else label)
     if variable.type == "bool":
         return f"{{% if {name} %}}\n<p>{label}: yes</p>\n{{% endif %}}"
-    return f"<p>{label}: {{{{ {name} }}}}</p>"
+    return f"<p>{label}: {shown}</p>"
 
 
-def _in_text(variable: Variable) -> str:
+def _in_text(variable: Variable, shown: str) -> str:
     name, label = variable.name, variable.name.replace("_", " ").capitalize()
     if variable.is_link:
         return f"{'Open it' if name in ('link', 'url') else label}:\n{{{{ {name} }}}}"
     if variable.type == "bool":
         return f"{{% if {name} %}}\n{label}: yes\n{{% endif %}}"
-    return f"{label}: {{{{ {name} }}}}"
+    return f"{label}: {shown}"
 
 
 def _written(root: Path, files: Iterable[tuple[str, str]]) -> Iterator[Path]:

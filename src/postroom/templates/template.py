@@ -118,7 +118,7 @@ class Template:
             try:
                 source, filename, _ = self.engine.loader.get_source(self.engine, place)  # type: ignore[union-attr]
                 facts = facts_of(self.engine, source, place)
-            except TemplateError as error:
+            except (TemplateError, RecursionError) as error:
                 raise self._refused(error, within=place) from error
             for named in facts.leads_to:
                 if named is None:

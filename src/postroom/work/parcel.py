@@ -51,8 +51,8 @@ def pack(claimed: Claimed, channel: Channel, content: Content | None = None, key
     """Make an email ready. Raises whatever preparing raises, or judging would: such an email is `invalid`.
 
     `content` is that of an email which was claimed without. Beside the payload, nothing of it is kept. What a sensitive
-    email says is taken out of its box here, and nowhere else; it goes to those whom the box names, whoever may have
-    written other addresses on the outside.
+    email says is taken out of its box here, and nowhere else but where it is rendered; it goes to those whom the box
+    names, whoever may have written other addresses on the outside.
     """
     insist_on_content(claimed)
     if claimed.channel != channel.name:

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from postroom.claim.failpoint import reach
 from postroom.compose import Edition, Letter, Limits
@@ -32,6 +33,9 @@ from postroom.work.lost_commits import came_back
 from postroom.work.parcel import invalid
 from postroom.work.records import Records
 
+if TYPE_CHECKING:
+    from postroom.templates.portal import Portal
+
 AT_ONCE = 50
 """Emails that are rendered and stored together: enough to make the transaction cheap, few enough to be soon on the
 wire."""
@@ -40,21 +44,31 @@ NOT_HERE = 60.0
 
 
 def renderer(portals: tuple[str, ...]) -> Render:
-    """Fills in templates of the portals at these places. They, and what renders, are imported when first needed."""
+    """Fills in templates of the portals at these places. They, and what renders, are imported when first needed.
+
+    What this process lacks, a package or a file, is a `ConfigurationError` and no email's fault.
+    """
 
     def render(edition: Edition, context: str) -> Words:
-        from postroom.templates.found import find_portals
-        from postroom.templates.late import words_of
-
         try:
-            known = find_portals(portals)
-        except ConfigurationError:
-            raise
-        except Exception as error:
-            raise ConfigurationError(f"setting portals: they cannot be loaded ({type(error).__name__})") from error
-        return words_of(edition, context, known)
+            from postroom.templates.late import words_of
+
+            return words_of(edition, context, _loaded(portals))
+        except (ImportError, OSError) as error:
+            raise ConfigurationError(f"templates cannot be rendered here ({type(error).__name__})") from error
 
     return render
+
+
+def _loaded(portals: tuple[str, ...]) -> Mapping[str, Portal]:
+    from postroom.templates.found import find_portals
+
+    try:
+        return find_portals(portals)
+    except (ConfigurationError, ImportError, OSError):
+        raise
+    except Exception as error:
+        raise ConfigurationError(f"setting portals: they cannot be loaded ({type(error).__name__})") from error
 
 
 KNOWS_NO_PORTAL = renderer(())

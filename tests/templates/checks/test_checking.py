@@ -200,9 +200,12 @@ def test_a_logo_that_is_not_there_is_told(workshop: Workshop) -> None:
         "{% for a in range(1000) %}{% for b in range(1000) %}x{% endfor %}{% endfor %}",
         "{% macro m(n) %}{{ m(n) }}{% endmacro %}{{ m(1) }}",
         "{% include 'welcome/body.txt' %}",
+        "{{ name|sort|sort" + "|sort" * 3_000 + " }}",
         "{{ 'x' * 10000000 }}",
         "{{ 9 ** 9 ** 9 }}",
         "{{ name.__class__.__mro__ }}",
+        "{{ " + "(" * 5_000 + "1" + ")" * 5_000 + " }}",
+        "{% if name %}" * 2_000 + "{% endif %}" * 2_000,
     ],
 )  # fmt: skip
 def test_a_hostile_template_is_a_finding_and_holds_nobody_up(workshop: Workshop, hostile: str) -> None:

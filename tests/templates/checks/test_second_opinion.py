@@ -182,6 +182,25 @@ def test_what_only_one_engine_knows_is_a_warning_and_not_silence(workshop: Works
     assert "only Jinja2 can render it" in finding.problem
 
 
+@pytest.mark.parametrize("cut", ["{{ code[:3] }} {{ code[3:] }}", "{% set code = code|upper %}{{ code }}"])
+def test_a_variable_that_is_only_cut_or_named_anew_is_used(workshop: Workshop, cut: str) -> None:
+    """MiniJinja overlooks it in its list, and renders it all the same."""
+    sample = '[ada]\nname = "Ada"\nlink = "https://hub.example/"\ncode = "abcdef"\n'
+
+    assert workshop.check({"welcome/body.txt": TEXT + cut, "welcome/sample.toml": sample}, fields={"code": str}) == []
+
+
+def test_a_variable_that_only_the_second_engine_sees_is_found(
+    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SecondEngine, "variables", lambda *_: {"name", "link.host"})
+
+    findings = workshop.check()
+
+    assert {each.rule for each in findings} == {"second-opinion"}
+    assert "MiniJinja lists link, name, Jinja2 does not" in " ".join(each.problem for each in findings)
+
+
 def test_the_place_where_two_texts_part_is_shown_short() -> None:
     text = "x" * 100
 

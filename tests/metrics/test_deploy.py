@@ -178,4 +178,4 @@ def test_the_reference_names_every_field_of_the_log() -> None:
     section = REFERENCE.partition("## The log\n")[2]
     fields = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
 
-    assert fields == ["email_id", "attempt", "outcome", "milliseconds", *_SAID]
+    assert fields == ["email_id", "region", "attempt", "outcome", "milliseconds", *_SAID]

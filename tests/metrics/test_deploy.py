@@ -86,7 +86,7 @@ def test_counters_are_asked_for_their_growth_and_histograms_for_quantiles(place:
 
 def test_every_metric_is_shown_or_alerted_on() -> None:
     used = {metric.name for _, expression in expressions() for metric, _ in uses(expression)}
-    about_people = {f"postroom_emails_{act}_total" for act in ("cancelled", "dismissed", "pruned")}
+    about_people = {f"postroom_emails_{act}_total" for act in ("cancelled", "dismissed", "moved", "pruned")}
 
     assert {metric.name for metric in CATALOGUE} - used == about_people
 
@@ -178,4 +178,4 @@ def test_the_reference_names_every_field_of_the_log() -> None:
     section = REFERENCE.partition("## The log\n")[2]
     fields = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
 
-    assert fields == ["email_id", "attempt", "outcome", "milliseconds", *_SAID]
+    assert fields == ["email_id", "region", "attempt", "outcome", "milliseconds", *_SAID]

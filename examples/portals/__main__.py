@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
         folder = given.data or (_gone_afterwards(stack) if given.once else DATA)
         try:
             at = stack.enter_context(running(folder, port=0 if given.once else given.port, postgres=given.postgres))
-        except (PostroomError, OSError) as error:
+        except PostroomError as error:
             print(error, file=sys.stderr)
             return 1
         _introduce(output, at)

@@ -43,7 +43,7 @@ def running(folder: Path, *, port: int = 0, postgres: str | None = None) -> Iter
             name: stack.enter_context(DevInbox(file=folder / f"inbox-{name}.db", port=port and port + place))
             for place, name in enumerate(REGIONS, 1)
         }
-        listening = stack.enter_context(socket.create_server(("127.0.0.1", port)))
+        listening = stack.enter_context(_bound(port))
         at = Addresses(
             site=f"http://127.0.0.1:{listening.getsockname()[1]}",
             inboxes={name: f"{inbox.url}/" for name, inbox in inboxes.items()},
@@ -52,6 +52,13 @@ def running(folder: Path, *, port: int = 0, postgres: str | None = None) -> Iter
         company = stack.enter_context(Company(settings, folder, site=at.site))
         stack.enter_context(_served(build(company, inboxes=at.inboxes), listening))
         yield at
+
+
+def _bound(port: int) -> socket.socket:
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except OSError as error:
+        raise SystemExit(f"cannot listen on port {port}: {error.strerror}; choose another with --port") from error
 
 
 def _databases(folder: Path, postgres: str | None, stack: ExitStack) -> dict[str, str]:

@@ -100,6 +100,7 @@ def follow(page: Page, company: Portals, to: str) -> None:
     letter_in(reading, company, f"/{to}?token=")
     with page.context.expect_page() as opened:
         _shown(reading).locator(f'a[href*="/{to}?token="]').first.click()
+    opened.value.wait_for_url(re.compile(f"/{to}"))
     address = opened.value.url
     opened.value.close()
     reading.close()

@@ -119,7 +119,7 @@ class Template:
                 source, filename, _ = self.engine.loader.get_source(self.engine, place)  # type: ignore[union-attr]
                 facts = facts_of(self.engine, source, place)
             except (TemplateError, RecursionError) as error:
-                raise self._refused(error, within=place) from error
+                raise self._refused(error) from error
             for named in facts.leads_to:
                 if named is None:
                     raise InvalidTemplate(
@@ -137,7 +137,7 @@ class Template:
             for name in sorted(facts.asks - known - facts.defines):
                 raise self.contract.unknown(name)
 
-    def _refused(self, error: Exception, *, within: str = "") -> InvalidTemplate:
+    def _refused(self, error: Exception) -> InvalidTemplate:
         """What went wrong, in words that hold nothing of what the email was to say."""
         variable = None
         if isinstance(error, UnknownName):

@@ -162,6 +162,17 @@ def test_the_logo_travels_inside_where_it_is_shown(portal: Write) -> None:
     assert plain.email(context(name="Ada", link="https://hub.example/"), to="ada@example.org").attachments == ()
 
 
+def test_a_logo_that_is_not_there_matters_to_those_who_show_it(portal: Write) -> None:
+    shown = '<p><img src="{{ brand.logo }}" alt=""> {{ name }} <a href="{{ link }}">x</a></p>'
+    brand = Brand(name="Hub", logo="logo.png")
+    plain, context = hub(portal, brand=brand)
+
+    assert plain.email(context(name="Ada", link="https://hub.example/"), to="ada@example.org").attachments == ()
+    showing, context = hub(portal, {**FORGOT, "forgot_password/body.html": shown}, brand=brand)
+    with pytest.raises(InvalidTemplate, match=r"there is no logo\.png in"):
+        showing.email(context(name="Ada", link="https://hub.example/"), to="ada@example.org")
+
+
 def test_styles_are_inlined_and_media_rules_stay(portal: Write) -> None:
     style = "<style>.a { color: #123456 } @media (prefers-color-scheme: dark) { .a { color: #fff !important } }</style>"
     page = f'<html><head>{style}</head><body><p class="a">{{{{ name }}}}</p></body></html>'

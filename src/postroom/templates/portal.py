@@ -161,8 +161,13 @@ class Portal:
 
     def pictures_in(self, html: str) -> tuple[Attachment, ...]:
         """What travels inside an email because its HTML shows it."""
-        logo = self._logo
-        return (logo,) if logo is not None and f"cid:{logo.content_id}" in html else ()
+        if self.brand.logo is None or self._logo_address not in html:
+            return ()
+        if self._logo is None:
+            raise InvalidTemplate(
+                self.name, f"there is no {self.brand.logo} in {self.root}, nor beside it", "put the logo there"
+            )
+        return (self._logo,)
 
     def reload(self) -> None:
         """Read every file anew when it is next needed: for those who are writing them."""
@@ -177,14 +182,20 @@ class Portal:
 
         return Files(self.root, self.languages)
 
+    @property
+    def _logo_address(self) -> str:
+        return f"cid:{_LOGO}.{self.name}"
+
     @cached_property
     def _logo(self) -> Attachment | None:
+        """The picture; None where there is none, which matters only to templates that show it."""
         if self.brand.logo is None:
             return None
-        place = self.root / self.brand.logo
-        if not place.is_file():
-            raise ConfigurationError(f"portal {self.name}: there is no logo at {place}; put it there, or name another")
-        return Attachment(place.name, place.read_bytes(), content_id=f"{_LOGO}.{self.name}")
+        places = (self.root / self.brand.logo, self.root.parent / self.brand.logo)
+        for place in places:
+            if place.is_file():
+                return Attachment(place.name, place.read_bytes(), content_id=f"{_LOGO}.{self.name}")
+        return None
 
     def _add(self, context: type[Context], name: str | None) -> type[Context]:
         from postroom.templates.contract import Contract
@@ -231,7 +242,7 @@ class Portal:
             from postroom.templates.files import Loader
             from postroom.templates.locale import filters
 
-            brand = {**asdict(self.brand), "logo": f"cid:{self._logo.content_id}" if self._logo else ""}
+            brand = {**asdict(self.brand), "logo": self._logo_address if self.brand.logo else ""}
             known = {"brand": brand, "portal": self.name, "language": language, "direction": direction(language)}
             self._engines[chain] = Engine(Loader(self.files, chain), known=known, filters=filters(language))
         return self._engines[chain]

@@ -27,8 +27,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-LONG = ("work", "outbox", "broker", "browser")
-"""Folders whose tests wait for processes, servers and browsers."""
+LONG = ("work", "outbox", "broker", "browser", "regions", "examples", "gallery", "test_docs.py")
+"""Where tests wait for processes, servers and browsers."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

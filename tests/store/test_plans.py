@@ -101,9 +101,13 @@ def _moving(house: House) -> Plan[None]:
     yield from leaving.departed("usa1", after=FIRST, limit=100)
     yield from leaving.underway()
     shipment = yield from leaving.pack(left)
-    yield from leaving.complete(left[:50], {}, region="usa1", by=MOVER)
-    yield from leaving.complete(left[50:], dict.fromkeys(ids, "key"), region="usa1", by=MOVER)
-    arrived = replace(shipment, parcels=shipment.parcels[:50])
+    half = len(left) // 2
+    yield from leaving.complete(left[:half], {}, region="usa1", by=MOVER)
+    yield from leaving.complete(left[half:], dict.fromkeys(ids, "key"), region="usa1", by=MOVER)
+    # What is asked only of emails that carry something.
+    yield ask("boxes_of", ids=ids, length=20)
+    yield ask("unused_of", digests=[f"{number:064x}" for number in range(100)])
+    arrived = replace(shipment, parcels=shipment.parcels[:half])
     yield from arriving.arrive(arrived, region="deu1", here="usa1", by=MOVER)
     yield ask("departed", ids=ids)
 

@@ -284,7 +284,8 @@ class Claimer:
         """Wait until there may be something to claim."""
         if len(self._buffer) > self._buffer.mark:
             return
-        await first_of(self._woken.wait(), self.stopping.wait(), seconds=await self._pause())
+        pause = await self._pause()
+        await first_of(self._woken.wait(), self.stopping.wait(), seconds=pause)
 
     async def _pause(self) -> float:
         """Seconds to rest, unless woken. While nothing could be claimed, nobody need know when something is due."""

@@ -164,10 +164,15 @@ class Portal:
         if self.brand.logo is None or self._logo_address not in html:
             return ()
         if self._logo is None:
-            raise InvalidTemplate(
-                self.name, f"there is no {self.brand.logo} in {self.root}, nor beside it", "put the logo there"
-            )
+            raise InvalidTemplate(self.name, self.lacking_logo, "put the logo there")
         return (self._logo,)
+
+    @property
+    def lacking_logo(self) -> str:
+        """What is wrong with the logo; empty where nothing is."""
+        if self.brand.logo is None or self._logo is not None:
+            return ""
+        return f"there is no {self.brand.logo} in {self.root}, nor beside it"
 
     def reload(self) -> None:
         """Read every file anew when it is next needed: for those who are writing them."""

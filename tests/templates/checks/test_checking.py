@@ -190,8 +190,8 @@ def test_a_logo_that_is_not_there_is_told(workshop: Workshop) -> None:
 
     [finding] = workshop.check(brand=Brand(name="Hub", logo="logo.png", footer="Hub Ltd"))
 
-    assert finding.rule == "broken"
-    assert "there is no logo" in finding.problem
+    assert finding.rule == "no-logo"
+    assert "there is no logo.png" in finding.problem
 
 
 @pytest.mark.parametrize(

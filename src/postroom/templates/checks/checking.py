@@ -31,13 +31,15 @@ def check_portal(portal: Portal) -> Iterator[Finding]:
 
 
 def check_folders(portal: Portal) -> Iterator[Finding]:
-    """Folders that no code knows: nobody can send what is in them."""
+    """What is wrong with the portal's folder: a logo that is not there, and what no code knows and nobody can send."""
     if not portal.names:
         yield Place(template=portal.name).warning(
             "no-class",
             "no class names a template of this portal",
             f"begin one with `postroom template new {portal.name} welcome`",
         )
+    if portal.lacking_logo:
+        yield Place(template=portal.name).error("no-logo", portal.lacking_logo, "put it there, or name another one")
     for name in portal.files.folders():
         if name not in portal.names:
             yield Place(template=f"{portal.name}.{name}").error(

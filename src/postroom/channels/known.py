@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Any
 
 from postroom.channels.contract import Channel
@@ -18,6 +17,8 @@ GROUP = "postroom.channels"
 @cache
 def channels() -> Mapping[str, Channel]:
     """Every channel that is installed here, by name."""
+    from importlib.metadata import entry_points  # as long as the rest of an import, and most need no other channel
+
     found: dict[str, Channel] = {entry.name: entry.load() for entry in entry_points(group=GROUP)}
     return {EMAIL.name: EMAIL, **found}
 

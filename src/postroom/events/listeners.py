@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from postroom.errors import ConfigurationError
@@ -26,6 +25,8 @@ def listeners_of(settings: Settings) -> tuple[Listener, ...]:
 @cache
 def installed() -> tuple[Listener, ...]:
     """Those of other packages, by name. One that cannot be loaded is told of now: unheard, it would be missed late."""
+    from importlib.metadata import entry_points  # imported when an outbox is made, not with the library
+
     found = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
     return tuple(Listener(entry.name, _loaded(entry.name, entry.load)) for entry in found)
 

@@ -46,9 +46,12 @@ class _Welcome:
         return mail.hub.email(self._person(number), to="ada@example.org")
 
     def anew(self, number: int) -> object:
-        """As it would be without remembering pages."""
-        self._template._pages.clear()
-        return self.email(number)
+        """As it would be without marks in place of values."""
+        self._template._may_leave_places = False
+        try:
+            return self.email(number)
+        finally:
+            self._template._may_leave_places = True
 
     def inlined(self, number: int) -> object:
         return self._inliner.inline(self._page)

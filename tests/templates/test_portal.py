@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -294,6 +296,31 @@ def test_a_folder_is_looked_for_beside_the_module_then_in_the_working_directory(
     assert root() == tmp_path / "mails/hub"
     (tmp_path / "shop/mails/hub").mkdir(parents=True)
     assert root() == tmp_path / "shop/mails/hub"
+
+
+@pytest.mark.parametrize("package", ["jinja2", "css_inline"])
+def test_without_what_renders_the_error_says_what_to_install(portal: Write, package: str, tmp_path: Path) -> None:
+    hub(portal)
+    program = f"""
+import sys
+sys.modules[{package!r}] = None
+from dataclasses import dataclass
+from postroom import Brand, Portal
+from postroom.errors import ConfigurationError
+portal = Portal("hub", templates={str(tmp_path / "hub")!r}, brand=Brand(name="Hub"))
+@portal.template
+@dataclass(frozen=True)
+class ForgotPassword:
+    name: str
+    link: str
+try:
+    portal.email(ForgotPassword(name="Ada", link="https://hub.example/"), to="ada@example.org")
+except ConfigurationError as error:
+    print(error)
+"""
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+
+    assert told.stdout == f"templates need {package}; install it with `pip install 'postroom[templates]'`\n"
 
 
 def test_a_late_email_keeps_its_variables_and_no_words(portal: Write) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cached_property
 from hashlib import sha256
@@ -183,7 +184,8 @@ class Portal:
 
     @cached_property
     def files(self) -> Files:
-        from postroom.templates.files import Files
+        with _installed():
+            from postroom.templates.files import Files
 
         return Files(self.root, self.languages)
 
@@ -227,7 +229,8 @@ class Portal:
     def _compiled(self, name: str, language: str) -> Template:
         found = self._templates.get((name, language))
         if found is None:
-            from postroom.templates.template import Template
+            with _installed():
+                from postroom.templates.template import Template
 
             found = self._templates[name, language] = Template(
                 self._contracts[name],
@@ -268,6 +271,17 @@ def checked_name(what: str, name: str) -> str:
     if not _NAME.fullmatch(name):
         raise ConfigurationError(f"{name!r} cannot be the name of {what}; use small letters, digits and underscores")
     return name
+
+
+@contextmanager
+def _installed() -> Iterator[None]:
+    """What is missing is told with how to get it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ConfigurationError(
+            f"templates need {error.name}; install it with `pip install 'postroom[templates]'`"
+        ) from error
 
 
 def _located(folder: Path, module: str | None) -> Path:

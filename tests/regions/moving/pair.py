@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -88,6 +89,11 @@ def everything(outbox: Outbox) -> str:
     return "\n".join(
         repr(row) for table in _tables(outbox) for row in outbox.database.run(_rows(f"SELECT * FROM {table}"))
     )
+
+
+def knows(outbox: Outbox, name: str) -> bool:
+    """Whether that name stands anywhere in an outbox, as a word or in an address: chance writes «ada» into ids."""
+    return re.search(rf"\b{name}\b|{name}@", everything(outbox), re.IGNORECASE) is not None
 
 
 def _tables(outbox: Outbox) -> list[str]:

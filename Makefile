@@ -27,6 +27,8 @@ portals: $(ENVIRONMENT)/installed-all ## an application of four portals in three
 	$(VENV)/python -m examples.portals $(ARGS)
 
 test: export TMPDIR := $(shell scripts/set-up scratch)
+# Compiled code is kept, whatever the shell says: tests start a thousand processes, and each would compile it anew.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: $(ENVIRONMENT)/installed-dev ## run all tests, on SQLite, a private PostgreSQL and RabbitMQ (ARGS="-k lease" for some)
 	scripts/set-up postgres
 	scripts/set-up pgbouncer

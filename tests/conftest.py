@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,9 +33,6 @@ LONG = ("work", "outbox", "broker", "browser", "regions", "examples", "gallery",
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long comes first, so that no process is left alone with it at the end."""
-    twins = [id for id, count in Counter(item.nodeid for item in items).items() if count > 1]
-    if twins:
-        raise pytest.UsageError(f"tests of the same name, of which one would be run: {twins}")
     items.sort(key=lambda item: item.path.relative_to(TESTS).parts[0] not in LONG)
 
 

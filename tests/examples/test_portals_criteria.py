@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
@@ -32,6 +31,7 @@ from postroom.settle.policy import PRESETS
 from postroom.work.breaker import BreakerState
 from postroom.work.breakers import known_routes
 from tests.examples.portals import PASSWORD, Portals, Visitor, chaos, environment, messages, portals, visiting
+from tests.work.office import wait_until
 
 pytestmark = pytest.mark.timeout(300)  # the set-ups of a module count as the first test's time
 
@@ -54,13 +54,6 @@ def company(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Portals]:
     assert told.stdout.count("• ") == 10 * len(REGIONS)
     with portals(folder) as running:
         yield running
-
-
-def until(condition: Callable[[], bool], *, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"waited {seconds} s in vain"
-        time.sleep(0.05)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +106,7 @@ def open_breaker(running: Portals) -> None:
         with visiting(running.at, portal, region="deu1", email="early@example.org") as early:
             early.sign_up()
     with running.outbox("deu1") as outbox:
-        until(lambda: {each.breaker.state for each in outbox.database.run(known_routes())} == {BreakerState.OPEN})
+        wait_until(lambda: {each.breaker.state for each in outbox.database.run(known_routes())} == {BreakerState.OPEN})
 
 
 def test_emails_are_sent_asynchronously_by_way_of_the_regions_database(outage: Outage) -> None:
@@ -230,7 +223,7 @@ def test_a_failed_email_is_tried_again_with_exponential_backoff(company: Portals
     with visiting(company.at, "agency", region="usa1", email="later@example.org") as later:
         assert later.sign_up().status_code == 200
     with company.outbox("usa1") as outbox:
-        until(lambda: outbox.list(recipient="later@example.org", status="retrying").emails != ())
+        wait_until(lambda: outbox.list(recipient="later@example.org", status="retrying").emails != ())
         [email] = outbox.list(recipient="later@example.org").emails
     assert email.last_attempt_at is not None
     assert email.next_attempt_at is not None

@@ -6,7 +6,6 @@ import asyncio
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import pytest
 from tests.servers import rabbitmq
 from tests.servers.rabbitmq import RabbitServer
 from tests.servers.rabbitmq_node import RabbitNode, find_program
+from tests.work.office import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 QUORUM: dict[str, Any] = {"x-queue-type": "quorum"}
@@ -124,10 +124,7 @@ def test_a_node_leaves_nothing_behind() -> None:
 
     assert broker in helpers
     # Erlang's helpers end by themselves when the broker has, a moment later on a busy machine.
-    end = time.monotonic() + 30
-    while processes_in(directory) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert processes_in(directory) == set()
+    wait_until(lambda: not processes_in(directory))
     assert not directory.exists()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from datetime import timedelta
 
@@ -11,12 +10,12 @@ import pytest
 from postroom import Attachment, EmailId, Outbox, Status
 from postroom.errors import EmailNotFound
 from postroom.store import acts
-from postroom.store.changes import newest_events
 from postroom.store.dismissals import dismissed, reinstate, reinstate_act, sweep_dismissed
 from postroom.store.fields import STATE, columns
 from postroom.store.plan import drive
 from postroom.store.recall import Accepted, recall
 from tests.store.journey import Clock, bring_to, claim, dead, email, enqueue, in_doubt, sent, settle
+from tests.store.stream import read_until
 
 DAY = timedelta(days=1)
 
@@ -208,18 +207,10 @@ def test_the_stream_tells_of_both(outbox: Outbox) -> None:
     outbox.dismiss(id)
     outbox.reinstate(id)
 
-    assert told_of(outbox, id) == ["dead", "dismissed", "reinstated"]
-
-
-def told_of(outbox: Outbox, id: EmailId) -> list[str]:
-    """What the stream says of an email, once it may: it waits for transactions that began before, in any database."""
-    end = time.monotonic() + 60
-    while True:
-        events = outbox.database.run(newest_events(10)).events
-        told = [str(event.change) for event in events if event.email_id == id]
-        if len(told) == 3 or time.monotonic() > end:
-            return told
-        time.sleep(0.02)
+    assert [(event.email_id, event.change) for event in read_until(outbox, 3)][-2:] == [
+        (id, "dismissed"),
+        (id, "reinstated"),
+    ]
 
 
 def test_every_column_of_an_email_is_kept(outbox: Outbox) -> None:

@@ -10,9 +10,9 @@ The admin app needs `pip install 'postroom[web]'`; nothing else in Postroom does
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from contextvars import copy_context
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -20,6 +20,7 @@ from weakref import WeakKeyDictionary
 
 from postroom.duration import Duration
 from postroom.errors import ConfigurationError
+from postroom.extras import needed
 from postroom.outbox import AsyncOutbox, Outbox
 from postroom.regions import AsyncRegions, Regions
 from postroom.regions.working import Outboxes, workers_of
@@ -62,7 +63,7 @@ def admin(outbox: AsyncOutbox | Outbox, *, dev: bool = False) -> FastAPI:
     machine in without, and is for development only. The outbox stays yours to close; a blocking `Outbox` is used from
     threads, so that no event loop waits for it.
     """
-    with _installed():
+    with needed("the admin app needs", extra="web"):
         from postroom.admin.app import build
     return build(_awaiting(outbox), dev=dev)
 
@@ -74,26 +75,13 @@ def desk(regions: Regions | AsyncRegions, *, dev: bool = False) -> ASGIApp:
     overview shows numbers and states of all regions to whoever is signed in to at least one, and never an address. The
     regions stay yours to close; one whose database this machine does not know is shown by its name.
     """
-    with _installed():
+    with needed("the admin app needs", extra="web"):
         from postroom.admin.desk import build_desk
     outboxes: dict[str, AsyncOutbox] = {}
     for name in regions:
         with suppress(ConfigurationError):
             outboxes[name] = _awaiting(regions[name])
     return build_desk(outboxes, unknown=[name for name in regions if name not in outboxes], dev=dev)
-
-
-@contextmanager
-def _installed() -> Iterator[None]:
-    """What is missing is told with how to get it."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] == "postroom":
-            raise
-        raise ConfigurationError(
-            f"the admin app needs {error.name}: install it with `pip install 'postroom[web]'`"
-        ) from error
 
 
 def _awaiting(outbox: Outbox | AsyncOutbox) -> AsyncOutbox:

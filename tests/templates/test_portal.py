@@ -320,7 +320,7 @@ except ConfigurationError as error:
 """
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
 
-    assert told.stdout == f"templates need {package}; install it with `pip install 'postroom[templates]'`\n"
+    assert told.stdout == f"templates need {package}: install it with `pip install 'postroom[templates]'`\n"
 
 
 def test_a_late_email_keeps_its_variables_and_no_words(portal: Write) -> None:

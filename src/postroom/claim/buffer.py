@@ -51,10 +51,6 @@ class Buffer:
         """How many large emails of a lane wait for room."""
         return len(self._aside[lane])
 
-    @property
-    def idle_lines(self) -> int:
-        return len(self._idle)
-
     def add(self, emails: Iterable[Claimed]) -> None:
         """Put emails in their lanes, and give them to whoever waits."""
         for email in emails:

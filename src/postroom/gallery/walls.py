@@ -47,7 +47,7 @@ class Wall:
     languages: tuple[str, ...]
     rows: tuple[Row, ...]
     loose: tuple[Finding, ...]
-    """What is wrong, and about none of the rows: folders that no code knows."""
+    """What is wrong, and about none of the rows: folders that no code knows, a logo that is not there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

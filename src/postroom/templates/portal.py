@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from functools import cached_property
 from hashlib import sha256
@@ -18,6 +17,7 @@ from postroom.compose.address import AddressesLike, parse_addresses
 from postroom.compose.edition import Edition
 from postroom.compose.email import HeadersLike
 from postroom.errors import ConfigurationError, InvalidTemplate
+from postroom.extras import needed
 from postroom.spelling import suggestion
 from postroom.templates.brand import Brand
 from postroom.templates.languages import Languages, UnknownLanguage, direction
@@ -184,7 +184,7 @@ class Portal:
 
     @cached_property
     def files(self) -> Files:
-        with _installed():
+        with needed("templates need", extra="templates"):
             from postroom.templates.files import Files
 
         return Files(self.root, self.languages)
@@ -229,7 +229,7 @@ class Portal:
     def _compiled(self, name: str, language: str) -> Template:
         found = self._templates.get((name, language))
         if found is None:
-            with _installed():
+            with needed("templates need", extra="templates"):
                 from postroom.templates.template import Template
 
             found = self._templates[name, language] = Template(
@@ -271,17 +271,6 @@ def checked_name(what: str, name: str) -> str:
     if not _NAME.fullmatch(name):
         raise ConfigurationError(f"{name!r} cannot be the name of {what}; use small letters, digits and underscores")
     return name
-
-
-@contextmanager
-def _installed() -> Iterator[None]:
-    """What is missing is told with how to get it."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            f"templates need {error.name}; install it with `pip install 'postroom[templates]'`"
-        ) from error
 
 
 def _located(folder: Path, module: str | None) -> Path:

@@ -194,6 +194,15 @@ def test_a_logo_that_is_not_there_is_told(workshop: Workshop) -> None:
     assert "there is no logo.png" in finding.problem
 
 
+def test_a_template_that_shows_a_logo_which_is_not_there_is_told_by_itself(workshop: Workshop) -> None:
+    from postroom import Brand
+
+    brand = Brand(name="Hub", logo="logo.png", footer="Hub Ltd")
+    found = workshop.with_html('<img src="{{ brand.logo }}" alt="Hub">', brand=brand)
+
+    assert {(each.template, each.rule) for each in found} == {("hub", "no-logo"), ("hub.welcome", "no-logo")}
+
+
 @pytest.mark.parametrize(
     "hostile",
     [

@@ -115,10 +115,12 @@ def _check_samples(
         except (InvalidTemplate, ConfigurationError, TypeError, ValueError) as error:
             yield here.error("sample", f"its sample does not fit: {_problem(error)}", _remedy(error), file=file)
             continue
-        yield from _check_sample(template, second, context, here)
+        yield from _check_sample(portal, template, second, context, here)
 
 
-def _check_sample(template: Template, second: SecondEngine, context: Any, place: Place) -> Iterator[Finding]:
+def _check_sample(
+    portal: Portal, template: Template, second: SecondEngine, context: Any, place: Place
+) -> Iterator[Finding]:
     values = template.contract.plain(context)
     try:
         rendered = template.render(values)
@@ -128,6 +130,10 @@ def _check_sample(template: Template, second: SecondEngine, context: Any, place:
     for finding in check_rendered(rendered, template=place.template, language=place.language, sample=place.sample):
         yield replace(finding, file=file_of(template, _PARTS.get(finding.rule, body_of(template))))
     yield from check_second_opinion(place, template, second, values, rendered)
+    try:
+        portal.pictures_in(rendered.html)
+    except InvalidTemplate as error:
+        yield place.error("no-logo", error.problem, error.remedy, file=file_of(template, body_of(template)))
 
 
 def _broken(place: Place, error: Exception, file: str) -> Finding:

@@ -151,6 +151,23 @@ def test_what_has_no_end_is_ended(portal: Write, source: str, monkeypatch: pytes
         said(portal, source)
 
 
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("{% for n in range(1000) %}" + "x" * 3_000 + "{% endfor %}", "it has more than 2,000,000 characters"),
+        ("{% for a in range(400) %}{% for b in range(400) %}{% endfor %}{% endfor %}", "more than 100,000 turns"),
+    ],
+    ids=["size", "turns"],
+)
+def test_size_and_turns_end_what_time_would_allow(
+    portal: Write, source: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("postroom.templates.budget.SECONDS", 60)
+
+    with pytest.raises(InvalidTemplate, match=told):
+        said(portal, source)
+
+
 def test_a_mistake_in_a_file_is_told_with_its_line(portal: Write) -> None:
     with pytest.raises(InvalidTemplate, match=r"hub\.order: line 2 of order/body\.txt: .*endif"):
         said(portal, "one\n{% if name %}\n")

@@ -195,7 +195,7 @@ def test_a_folder_of_somebody_else_is_named_with_its_owner(folder: Path) -> None
 
 @pytest.mark.parametrize(
     ("missing", "command", "extra"),
-    [("fastapi", "web --dev", "web"), ("pamqp", "scheduler", "rabbitmq")],
+    [("fastapi", "web --dev --port 0", "web"), ("pamqp", "scheduler", "rabbitmq")],
 )
 def test_a_command_without_its_extra_says_what_to_install(
     outbox: Outbox, sqlite_url: str, missing: str, command: str, extra: str

@@ -100,3 +100,55 @@ class OnDoubt(StrEnum):
     """Send again, recorded as a possible second copy."""
     HOLD = "hold"
     """Keep it for a person; never a second copy."""
+
+
+class Return(StrEnum):
+    """What came back about an email that was sent: the second axis, beside its status."""
+
+    DELIVERED = "delivered"
+    """The other end says that it is in the mailbox."""
+    DEFERRED = "deferred"
+    """The other end goes on trying. (An email that we put off ourselves is `Change.DEFERRED`.)"""
+    BOUNCED = "bounced"
+    """It did not arrive; the class says whether it ever can."""
+    COMPLAINED = "complained"
+    """The reader has called it spam."""
+    REPLIED = "replied"
+    """A person has answered."""
+    AUTORESPONDED = "autoresponded"
+    """A program has answered: out of office, ticket systems."""
+    UNSUBSCRIBED = "unsubscribed"
+    """The reader wants no more of these."""
+
+
+class BounceClass(StrEnum):
+    """Whether what bounced can ever arrive."""
+
+    PERMANENT = "permanent"
+    """There is no such mailbox, and never will be. Nothing else is permanent: policies, blocks and full mailboxes are
+    refused for good by the server, and the same address may take the next email."""
+    TRANSIENT = "transient"
+    UNDETERMINED = "undetermined"
+    """It did not arrive, and nobody said why."""
+
+
+class SuppressionScope(StrEnum):
+    """Which emails an address is not to get any more."""
+
+    ALL = "all"
+    WORKSPACE = "workspace"
+    """Those of one workspace that can be unsubscribed from."""
+    KIND = "kind"
+    """Those of one kind in one workspace that can be unsubscribed from."""
+
+
+class SuppressionReason(StrEnum):
+    """Why an address is not to be mailed."""
+
+    HARD_BOUNCE = "hard_bounce"
+    COMPLAINT = "complaint"
+    UNSUBSCRIBE = "unsubscribe"
+    MANUAL = "manual"
+    """A person has said so."""
+    IMPORTED = "imported"
+    """It was on a list that was brought along from elsewhere."""

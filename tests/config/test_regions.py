@@ -145,12 +145,13 @@ def test_a_rule_that_names_a_route_one_region_lacks_is_told_with_that_region(wri
     [
         ('database = "sqlite:///./deu1.db"', "regions.deu1 and regions.sgp1 have the same database"),
         ('database = "postgresql://v:other@db.example:5432/usa1"', "regions.usa1 and regions.sgp1 have the same"),
+        ('database = "postgresql:///usa1?host=db.example"', "regions.usa1 and regions.sgp1 have the same"),
         ('database = "sqlite:///s.db"\njournal = "j/deu1"', "the same folder of journals"),
         ('database = "sqlite:///s.db"\nwrong = 1', "there is no setting regions.sgp1.wrong"),
         ('databse = "sqlite:///s.db"', "did you mean database"),
         ('smtp = "smtp://a"\n[regions.sgp1.routes]\ndefault = "smtp://b"', "keep one of them"),
     ],
-    ids=["one file", "one server", "one journal", "unknown", "mistyped", "two ways out"],
+    ids=["one file", "one server", "one server in other words", "one journal", "unknown", "mistyped", "two ways out"],
 )
 def test_what_would_let_regions_into_each_other_is_refused(write: Write, third: str, problem: str) -> None:
     """(C1)"""

@@ -288,3 +288,25 @@ def test_everybody_who_works_for_one_outbox_comes_to_the_same_folder(monkeypatch
     assert one != journal_folder("postgresql://app:secret@db/blog", "postroom")
     assert one != journal_folder("postgresql://app:secret@db/shop", "another")
     assert one.parent == Path("/state/postroom")
+
+
+def test_a_folder_stays_where_the_releases_before_had_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a worker knew to be sent must be found after an upgrade."""
+    monkeypatch.setenv("XDG_STATE_HOME", "/state")
+
+    assert journal_folder("postgresql://app:secret@db/shop", "postroom").name == "a3c346d74baff768"
+    assert journal_folder("postgresql://app@db:5433/shop?sslmode=require", "postroom").name == "5fc1c1e04915c513"
+    assert journal_folder("sqlite:////srv/shop.db", "postroom").name == "4a266faa2d7383af"
+
+
+@pytest.mark.parametrize(
+    "other",
+    ["?host=/run/blog", "?host=/run/shop&port=5433", "?host=/run/shop&dbname=blog"],
+    ids=["socket", "port", "name"],
+)
+def test_databases_that_differ_behind_the_question_mark_have_folders_of_their_own(other: str) -> None:
+    """Sharing one, a worker would take the other's journals for those of its own dead, and put away what they know."""
+    one = journal_folder("postgresql:///app?host=/run/shop", "postroom")
+
+    assert one == journal_folder("postgresql://ada@/app?sslmode=disable&host=%2Frun%2Fshop", "postroom")
+    assert one != journal_folder(f"postgresql:///app{other}", "postroom")

@@ -11,12 +11,12 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
-from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 
 from postroom.config.durations import Duration
 from postroom.config.names import ALLOWED, is_name
+from postroom.config.places import database_place
 from postroom.config.routes import RouteTable, check_one_way_out
 from postroom.config.secrecy import SecretTexts
 from postroom.config.webhooks import EventSettings
@@ -184,12 +184,10 @@ def _database_place(shared: Settings, table: RegionTable) -> object:
         return None
     url, tables = table.database.get_secret_value(), table.tables or shared.tables
     try:
-        parts = urlsplit(url)
-        if parts.scheme.startswith("sqlite"):
-            return str(Path(unquote(parts.path).removeprefix("/")).resolve()), tables
-        return parts.hostname, parts.port or 5432, parts.path, tables
+        host, port, path = database_place(url)
     except ValueError:  # told by whoever opens it
         return url, tables
+    return host, str(port or 5432), path, tables
 
 
 def of_one_region(variables: Mapping[str, str], known: Collection[str]) -> dict[str, dict[str, str]]:

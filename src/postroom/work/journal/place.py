@@ -7,8 +7,8 @@ import secrets
 import socket
 from hashlib import sha256
 from pathlib import Path
-from urllib.parse import SplitResult, unquote, urlsplit
 
+from postroom.config.places import database_place
 from postroom.errors import ConfigurationError
 
 
@@ -24,23 +24,16 @@ def journal_folder(database_url: str, tables: str) -> Path:
     Everybody who works for the same outbox must come to the same folder, and nobody else: it goes by the database's
     address without its password, under the user's folder for state.
     """
-    parts = urlsplit(database_url)
-    # As `store/open.py` reads it: three slashes name a file beside us, four one that is the same from everywhere.
-    own_file = parts.scheme.startswith("sqlite")
-    place = str(Path(unquote(parts.path).removeprefix("/")).resolve()) if own_file else parts.path
-    known_by = f"{parts.hostname}:{_port(parts)}{place}:{tables}"
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(state) / "postroom" / sha256(known_by.encode()).hexdigest()[:16]
-
-
-def _port(parts: SplitResult) -> int | None:
     try:
-        return parts.port
+        host, port, path = database_place(database_url)
     except ValueError:
         raise ConfigurationError(
             "the port in the database's URL is no number; "
             "in a password, / is written %2F, ? is %3F, # is %23, @ is %40, : is %3A and % is %25"
         ) from None  # the error quotes what it took for a port
+    known_by = f"{host}:{port}{path}:{tables}"
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(state) / "postroom" / sha256(known_by.encode()).hexdigest()[:16]
 
 
 def lock_path(folder: Path, worker: str) -> Path:

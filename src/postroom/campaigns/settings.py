@@ -102,7 +102,7 @@ def _days(given: object) -> tuple[str, ...]:
 
 def _zone(given: object) -> ZoneInfo:
     name = text_of("timezone", given)
-    # By the list and not by trying: a file that happens to be there, such as `localtime`, is another one elsewhere.
+    # By the list and not by trying: a path, a folder or a file that is no clock fails in many ways.
     if name not in _zones():
         raise InvalidCampaign("timezone", f"{shown(name)} is no zone of the IANA database", _meant(name))
     return ZoneInfo(name)

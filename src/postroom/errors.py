@@ -4,6 +4,8 @@
     ├── ConfigurationError        a setting is missing, unknown or contradicts another
     ├── InvalidEmail              the email could not be accepted as it is (also a ValueError)
     │   └── InvalidTemplate       a template cannot say what it was to say (also a TypeError)
+    ├── InvalidCampaign           a campaign, its settings or an id of it was refused (also a ValueError)
+    ├── CannotFinish              some of a campaign's mail would never leave with these settings
     ├── UnknownConnection         `connection=` is of a type Postroom cannot enqueue through (also a TypeError)
     ├── SchemaError               the database has no Postroom tables, or those of another version
     ├── WrongDeployment           the database belongs to another deployment: nothing is sent from it
@@ -58,6 +60,33 @@ class InvalidTemplate(InvalidEmail, TypeError):
         super().__init__(f"{template}: {variable}" if variable else template, problem, remedy)
         self.template = template
         self.variable = variable
+
+
+class InvalidCampaign(PostroomError, ValueError):
+    """A campaign, its sending settings or one of its ids was refused before anything was written.
+
+    `field` names the offending field (`timezone`, `sending_days`, `prospect_id`, …), `problem` what is wrong with it
+    and `remedy` what to do about it.
+    """
+
+    def __init__(self, field: str, problem: str, remedy: str) -> None:
+        super().__init__(f"{field}: {problem}; {remedy}")
+        self.field = field
+        self.problem = problem
+        self.remedy = remedy
+
+
+class CannotFinish(PostroomError):
+    """A plan came to a point from which on nothing can ever leave; the slots before it hold.
+
+    `left` counts the mails that have no slot, `reason` says why and `remedy` what to do about it.
+    """
+
+    def __init__(self, left: int, reason: str, remedy: str) -> None:
+        super().__init__(f"{left} {'mail' if left == 1 else 'mails'} would never leave: {reason}; {remedy}")
+        self.left = left
+        self.reason = reason
+        self.remedy = remedy
 
 
 class UnknownConnection(PostroomError, TypeError):

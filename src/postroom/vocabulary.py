@@ -152,3 +152,20 @@ class SuppressionReason(StrEnum):
     """A person has said so."""
     IMPORTED = "imported"
     """It was on a list that was brought along from elsewhere."""
+
+
+class WaitReason(StrEnum):
+    """Why a mail of a campaign does not leave just now; each waiting mail shows one."""
+
+    WINDOW_CLOSED = "window_closed"
+    HOLIDAY = "holiday"
+    QUOTA_USED = "quota_used"
+    """As much as may leave on this window day has left, or is leaving."""
+    RAMP_DAY = "ramp_day"
+    """The same, where the ramp-up and not the quota is what holds it."""
+    GAP = "gap"
+    """The mail before it has left only just now."""
+    WAITING_STEP = "waiting_step"
+    """The step before it has not been sent, or was sent too few days ago."""
+    PAUSED = "paused"
+    SENDER_DOWN = "sender_down"

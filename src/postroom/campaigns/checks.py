@@ -1,0 +1,38 @@
+"""What was given, if it is what was expected; else a refusal that names the field, says both, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NoReturn
+
+from postroom.errors import InvalidCampaign
+
+
+def listed(name: str, given: object, example: str) -> tuple[object, ...]:
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        refuse(name, "several values", given, f"give {example}")
+    return tuple(given)
+
+
+def whole(name: str, given: object, *, least: int, most: int | None = None) -> int:
+    bounds = f"from {least}" if most is None else f"from {least} to {most}"
+    # `True` is an int to Python, and hardly what somebody meant.
+    if type(given) is not int:
+        refuse(name, f"a whole number {bounds}", given, "write it as a number, without quotes or fractions")
+    if given < least or (most is not None and given > most):
+        refuse(name, f"a whole number {bounds}", given, "choose one within these bounds")
+    return given
+
+
+def text_of(name: str, given: object) -> str:
+    if not isinstance(given, str):
+        refuse(name, "a text", given, "write it in quotes")
+    return given
+
+
+def refuse(name: str, expected: str, given: object, remedy: str) -> NoReturn:
+    raise InvalidCampaign(name, f"expected {expected}, got {shown(given)}", remedy)
+
+
+def shown(given: object) -> str:
+    return repr(given)[:60]

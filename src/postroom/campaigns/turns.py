@@ -1,0 +1,112 @@
+"""Whose turn it is: follow-ups that are due before new prospects, each prospect one step after another.
+
+Only prospects between their first and their last step are kept; new ones are taken from their campaign when it is
+their turn. So memory follows the quota and the delays, not the size of the campaigns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from heapq import heappop, heappush
+from itertools import chain
+from typing import NamedTuple
+
+from postroom.campaigns.checks import listed, refuse, text_of, whole
+
+_ROOM_FOR_PROSPECTS = 2**40
+"""In the numbers of one campaign, before those of the next begin."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnderWay:
+    """A prospect who has had the step before this one."""
+
+    prospect: str
+    step: int
+    """The next step, from 2."""
+    sent_on: date
+    """The window day on which the step before really left."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """A campaign as the plan sees it."""
+
+    id: str
+    prospects: Iterable[str]
+    """Those still to get their first step, as they were enrolled, each once. They are read when their turn comes."""
+    delay_days: tuple[int, ...]
+    """For each step the days since the step before; 0 is the same day, after it. The first step follows none: its
+    number is not read."""
+    under_way: Iterable[UnderWay] = ()
+    """Those between two steps, in the order in which they were enrolled."""
+
+    def __post_init__(self) -> None:
+        text_of("id", self.id)
+        if isinstance(self.prospects, str):
+            refuse("prospects", "several ids", self.prospects, "give them as a tuple, a list or a generator")
+        delays = listed("delay_days", self.delay_days, "a number for each step, such as (0, 3, 4)")
+        if not delays:
+            refuse("delay_days", "a number for each step", delays, "a campaign has at least one step: (0,)")
+        checked = tuple(whole("delay_days", delay, least=0) for delay in delays)
+        object.__setattr__(self, "delay_days", checked)
+
+
+class Turn(NamedTuple):
+    """A prospect's next step. Those that come first are smaller: by due day, then as they were enrolled."""
+
+    due: int
+    """The ordinal of the window day from which on it may leave."""
+    number: int
+    """Campaigns by their launch, within each its prospects by their enrolment; no two are alike."""
+    step: int
+    prospect: str
+    campaign: Planned
+
+
+class Turns:
+    """All mail that is still to be planned."""
+
+    def __init__(self, campaigns: Iterable[Planned]) -> None:
+        self._follow_ups: list[Turn] = []
+        campaigns = list(campaigns)
+        beginnings = [self._add(campaign, number) for number, campaign in enumerate(campaigns)]
+        self._new = chain.from_iterable(beginnings)
+        self._next_new = next(self._new, None)
+
+    def take(self, today: int) -> Turn | None:
+        """Whose turn it is on this day; None if everybody has to wait."""
+        if self._follow_ups and self._follow_ups[0].due <= today:
+            return heappop(self._follow_ups)
+        turn, self._next_new = self._next_new, next(self._new, None) if self._next_new else None
+        return turn
+
+    def sent(self, turn: Turn, today: int) -> None:
+        """The step has its slot on this day: the next is due so many days later."""
+        _, number, step, prospect, campaign = turn
+        if step < len(campaign.delay_days):
+            heappush(self._follow_ups, Turn(today + campaign.delay_days[step], number, step + 1, prospect, campaign))
+
+    def due(self) -> int | None:
+        """From which day on there is something to send: 1, the first of all, if at once; None if all has been sent."""
+        if self._next_new:
+            return 1
+        return self._follow_ups[0].due if self._follow_ups else None
+
+    def count(self) -> int:
+        """How many mails are left. New prospects are counted by reading them: afterwards there is nothing to take."""
+        begun = sum(len(turn.campaign.delay_days) - turn.step + 1 for turn in self._follow_ups)
+        new = [self._next_new] if self._next_new else []
+        return begun + sum(len(turn.campaign.delay_days) for turn in chain(new, self._new))
+
+    def _add(self, campaign: Planned, number: int) -> Iterator[Turn]:
+        """Keep who is under way; give those who are to begin, in turn."""
+        first = number * _ROOM_FOR_PROSPECTS
+        for position, each in enumerate(campaign.under_way, first):
+            whole("under_way.step", each.step, least=2, most=len(campaign.delay_days))
+            due = each.sent_on.toordinal() + campaign.delay_days[each.step - 1]
+            heappush(self._follow_ups, Turn(due, position, each.step, each.prospect, campaign))
+        after = first + len(self._follow_ups)
+        return (Turn(0, position, 1, prospect, campaign) for position, prospect in enumerate(campaign.prospects, after))

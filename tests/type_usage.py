@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from random import Random
 from typing import assert_type
 from zoneinfo import ZoneInfo
 
@@ -34,6 +35,7 @@ from postroom import (
     Status,
     StoredEmail,
 )
+from postroom.campaigns import Planned, RampUp, SendingSettings, Slot, next_open, plan, window
 from postroom.testing import ScriptedSmtp
 
 
@@ -194,3 +196,16 @@ def templated() -> list[Email]:
         hub.email(Welcome(name="Ada"), to="ada@example.org", language="de"),
         hub.email(Farewell(name="Ada"), to=("Ada", "ada@example.org"), late=True, tags=["bye"]),
     ]
+
+
+def campaigns(now: datetime) -> Iterator[Slot]:
+    settings = SendingSettings(
+        sending_days=("mon", "tue"),
+        timezone="America/New_York",
+        ramp_up=RampUp(schedule=(20, 30, 40)),
+        holidays=(date(2026, 12, 25),),
+    )
+    assert_type(window(settings, date(2026, 3, 9)), tuple[datetime, datetime] | None)
+    assert_type(next_open(settings, now), datetime | None)
+    planned = Planned(id="c1", prospects=(f"p{number}" for number in range(9)), delay_days=(0, 3, 4))
+    return plan(settings, [planned], now=now, used={date(2026, 3, 9): 12}, sent_days=2, random=Random(7))

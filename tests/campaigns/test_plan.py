@@ -230,7 +230,7 @@ def test_a_plan_that_begins_within_a_window_begins_now() -> None:
 
 
 def test_p7_e4_delays_count_in_days_from_the_window_day_of_the_step_before_edge_case_7() -> None:
-    """«Correctly calculate delays for steps 2 and 3»: from the day the step before has its slot, not from the launch."""
+    """«Correctly calculate delays for steps 2 and 3»: from the day the step before has its slot, not from launch."""
     settings = SendingSettings(daily_quota=1)
 
     assert by_day(settings, planned(settings, campaign(1, 0, 3, 4))) == {1: ["c1/1"], 4: ["c1/2"], 8: ["c1/3"]}
@@ -246,7 +246,7 @@ def test_p7_a_night_counts_as_the_day_on_which_it_began() -> None:
     settings = SendingSettings(start_hour=22, end_hour=6)
     slots = planned(settings, campaign(1, 0, 1), now=at("2026-06-02T03:00"))
 
-    assert [slot.at for slot in slots][0] == at("2026-06-02T03:00")
+    assert slots[0].at == at("2026-06-02T03:00")
     assert by_day(settings, slots) == {1: ["c1/1"], 2: ["c1/2"]}
 
 
@@ -416,7 +416,7 @@ def test_who_is_under_way_has_had_a_step_and_has_another_to_come(step: int) -> N
 
 @pytest.mark.parametrize("given", [{"now": datetime(2026, 6, 1)}, {"last": datetime(2026, 6, 1)}, {"sent_days": -1}])  # noqa: DTZ001
 def test_what_a_plan_cannot_begin_with_is_refused_before_it_begins(given: dict[str, Any]) -> None:
-    with pytest.raises(InvalidCampaign, match=f"^{[*given][0]}: "):
+    with pytest.raises(InvalidCampaign, match=f"^{next(iter(given))}: "):
         plan(SETTINGS, [], **{"now": MONDAY, "random": Random(7)} | given)
 
 

@@ -120,6 +120,6 @@ def test_p8_whose_turn_it_is_goes_and_nobody_waits_without_need(case: Case) -> N
 
 
 def no_room(case: Case, close: datetime, last: datetime | None, *, first: bool) -> bool:
-    """The window may have closed before a mail's turn: after the least gap if it is to take its first, else the longest."""
+    """The window may close before a mail's turn: after the least gap if it is to take its first, else the longest."""
     least, most = (timedelta(seconds=each) for each in case.settings.gap_seconds)
     return last is not None and last + (least if first else most) >= close

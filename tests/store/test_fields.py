@@ -114,6 +114,7 @@ UNUSUAL = {
     "route": "backup",
     "kind": "receipt",
     "workspace": "hotel",
+    "unsubscribable": True,
 }
 """Of every given field something that no default is; `expires_at` depends on the clock, the rest is the letter's."""
 

@@ -130,6 +130,7 @@ def as_claimed(order: Order, *, now: datetime, row: bool = True, perhaps: bool =
         leased_until=now,
         dot_noted=False,
         version=1,
+        unsubscribable=order.unsubscribable,
         subject=letter.subject,
         message_id=letter.message_id,
         envelope=letter.envelope,

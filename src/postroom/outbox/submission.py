@@ -43,6 +43,7 @@ class Wishes(TypedDict, total=False):
     kind: str
     workspace: str
     sensitive: bool
+    unsubscribable: bool
     on_doubt: OnDoubtWord | OnDoubt
 
 
@@ -186,6 +187,7 @@ def _read(wishes: Wishes, *, now: datetime) -> dict[str, Any]:
         "kind": _name("kind", wishes.get("kind", "")),
         "workspace": _name("workspace", wishes.get("workspace", "")),
         "sensitive": bool(wishes.get("sensitive")),
+        "unsubscribable": bool(wishes.get("unsubscribable")),
         "on_doubt": _on_doubt(wishes.get("on_doubt", OnDoubt.RESEND)),
     }
 

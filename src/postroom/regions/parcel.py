@@ -120,7 +120,7 @@ def written(state: Values) -> str:
 def read(text: str) -> dict[str, Any]:
     """The same back. A column that is younger than the text is missing in it."""
     found = json.loads(text)
-    return {each.name: _value(each, found[each.name]) for each in STATE if each.name in found}
+    return {each.name: _value(each, found.get(each.name, each.absent)) for each in STATE}
 
 
 def given_back(state: Values) -> dict[str, Any]:

@@ -117,6 +117,8 @@ class Claimed:
     dot_noted: bool
     """A previous owner noted that the final dot might be about to leave."""
     version: int
+    unsubscribable: bool
+    """Its reader can stop such emails."""
     subject: str
     message_id: str
     envelope: str
@@ -246,6 +248,8 @@ class StoredEmail:
     policy: str
     on_doubt: OnDoubt
     sensitive: bool
+    unsubscribable: bool
+    """Its reader can stop such emails: it bears the means to do so, and goes to nobody who has."""
     tags: tuple[str, ...]
     size: int
     version: int

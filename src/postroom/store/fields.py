@@ -49,6 +49,8 @@ class Field:
     """An attempt needs it. Of what an email says, see `claimed_columns` in `queries/shared.sql`."""
     stored: bool = False
     """Whoever lists or looks at emails is told it, or something that is made of it."""
+    absent: Any = None
+    """What it was for emails that were written down before there was such a column."""
 
     def value(self, found: Any) -> Any:
         """What a driver's value means."""
@@ -98,6 +100,7 @@ STATE = (
     Field("dead_reason", "text", read=DEAD_REASONS, stored=True),
     Field("announced_at", "timestamptz"),
     Field("erased_at", "timestamptz", read=moment, stored=True),
+    Field("unsubscribable", "boolean", given="unsubscribable", read=bool, claimed=True, stored=True, absent=False),
 )
 """The columns of `emails`: where an email stands."""
 

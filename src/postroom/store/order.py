@@ -38,6 +38,7 @@ class Order:
     kind: str = ""
     workspace: str = ""
     sensitive: bool = False
+    unsubscribable: bool = False
     on_doubt: OnDoubt = OnDoubt.RESEND
     channel: str = "email"
     route: str = DEFAULT_ROUTE

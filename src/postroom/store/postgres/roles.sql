@@ -37,7 +37,7 @@ GRANT INSERT ON
     postroom.attachments, postroom.attachment_uses, postroom.tallies
 TO postroom_app;
 GRANT SELECT (id) ON postroom.emails TO postroom_app;
-GRANT SELECT ON postroom.keys, postroom.migrations, postroom.deployment TO postroom_app;
+GRANT SELECT ON postroom.keys, postroom.migrations, postroom.deployment, postroom.suppressions TO postroom_app;
 -- Holding an attachment against a sweep is a lock, and a lock needs the right to update some column.
 GRANT SELECT (digest), UPDATE (size) ON postroom.attachments TO postroom_app;
 

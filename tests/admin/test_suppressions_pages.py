@@ -121,6 +121,16 @@ async def test_removing_asks_first_and_says_what_the_law_usually_wants(
     assert again.headers["location"] == "/admin?notice=no_suppression&count=1"
 
 
+@pytest.mark.parametrize("id", ["%00", "nothing", "ffffffff-ffff-ffff-ffff-ffffffffffff", "x" * 5_000])
+async def test_what_is_no_entry_is_not_here_any_more(browser: AsyncClient, outbox: AsyncOutbox, id: str) -> None:
+    await stopped(outbox)
+    for confirmed in ("", "1"):
+        answer = await press(browser, PAGE, f"{PAGE}/{id}/remove", confirmed=confirmed)
+        assert answer.headers["location"] == f"{PAGE}?notice=no_suppression&count=1"
+
+    assert len(await entries(outbox)) == 1
+
+
 async def test_a_list_is_imported_with_its_report_shown(browser: AsyncClient, outbox: AsyncOutbox) -> None:
     page = await upload(
         browser, b"\xef\xbb\xbfaddress\nada@example.org\nnobody\n", scope="workspace", workspace="hotel"

@@ -125,6 +125,13 @@ def test_a_list_is_narrowed_and_goes_on_page_by_page(postroom: CommandLine) -> N
     assert postroom("suppress", "list", "--before", "x").code == 2
 
 
+@pytest.mark.parametrize("arguments", [("\udcff",), ("--workspace", "\udcff"), ("a\x1b[31m",)])
+def test_what_cannot_be_printed_is_not_looked_for(postroom: CommandLine, arguments: tuple[str, ...]) -> None:
+    answer = postroom("suppress", "list", *arguments)
+
+    assert (answer.code, "cannot be printed" in answer.err) == (2, True)
+
+
 def test_nobody_on_the_list_is_said_so(postroom: CommandLine) -> None:
     assert postroom("suppress", "list").err == "Nobody is on the list.\n"
 

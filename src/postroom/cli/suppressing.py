@@ -121,6 +121,11 @@ def list_entries(
     """List who is not to be mailed, the latest first."""
     if before is not None and recognise.email_id(before) is None:
         raise ConfigurationError(f"--before {before!r} is not the id of an entry; `suppress list` shows ids")
+    for name, text in (("PART", part), ("--workspace", workspace)):
+        if not (text or "").isprintable():
+            raise ConfigurationError(
+                f"{name} holds what cannot be printed, and no address or workspace does; remove it"
+            )
     workspaces = None if workspace is None else frozenset({workspace})
     with target.operations() as operations:
         page = operations.suppressions(part=part, reason=reason, limit=limit, before=before, workspaces=workspaces)

@@ -107,7 +107,7 @@ class Suppressing(Shell):
         It is in the audit log, and so is a refusal.
         """
         doing = _removed(id, by, confirm, workspaces)
-        return (yield from refused_on_record(alone(doing), by, "unsuppress", entry=id))
+        return (yield from refused_on_record(alone(doing), by, "unsuppress", entry=email_id(id)))
 
     @does_in_steps
     def unsuppress_address(

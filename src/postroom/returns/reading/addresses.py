@@ -14,6 +14,7 @@ _ADDRESS = re.compile(
     rf"(?<![{_LOCAL}])(?:[{_LOCAL}]{{1,128}}|\"[^\"\s@]{{1,64}}\")@(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]{{0,250}}[A-Za-z0-9])?)"
 )
 _EDGES = "\"'`*.,;:()[]{}<>= \t"
+_QUOTED = re.compile(r'"[^"@]{1,64}"@')
 _DAEMONS = re.compile(r"(?:mailer[-_.]?daemon|postmaster|mail[-_.]?delivery|no-?reply|do-?not-?reply|bounces?[-+@])", re.I)
 
 
@@ -25,7 +26,9 @@ def addresses_in(text: str) -> list[str]:
 
 def tidy(written: str) -> str:
     """An address in lower case without brackets and marks around it; empty where it is none."""
-    bare = written.strip().strip(_EDGES).lower()
+    bare = written.strip().strip(_EDGES.replace('"', "")).lower()
+    if not _QUOTED.match(bare):
+        bare = bare.strip(_EDGES)
     local, at, domain = bare.rpartition("@")
     if not at or not local or not domain or any(each.isspace() for each in bare):
         return ""

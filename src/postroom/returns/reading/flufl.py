@@ -11,8 +11,9 @@ from postroom.returns.reading.addresses import addresses_in, tidy
 from postroom.returns.reading.opening import Opened
 from postroom.returns.reading.original import about
 from postroom.returns.reading.prose import without_origins
+from postroom.returns.reading.reports import looks_like_a_report
 from postroom.returns.reading.values import Reading
-from postroom.returns.reading.words import looks_like_a_report, may_have_failed, returned
+from postroom.returns.reading.words import may_have_failed, returned
 from postroom.vocabulary import Return
 
 try:

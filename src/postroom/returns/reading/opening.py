@@ -61,8 +61,8 @@ class Opened:
 
     @cached_property
     def report(self) -> str:
-        """Those texts without the email that is quoted beneath."""
-        return report_and_original(self.text)[0]
+        """Those texts without the email that is quoted in them or beneath."""
+        return report_and_original(self.text, returned=any(part.is_original for part in self.parts))[0]
 
     @cached_property
     def original(self) -> Message | None:
@@ -131,8 +131,11 @@ def _parts(headers: Message, body: bytes, *, depth: int) -> Iterator[Part]:
     if not boundary or depth >= limits.DEPTH:
         yield Part(headers=headers, kind="text/plain" if kind.startswith("multipart/") else kind, body=body)
         return
-    for piece in islice(_pieces(body, boundary.encode("utf-8", "surrogateescape")), limits.PARTS):
+    pieces = list(islice(_pieces(body, boundary.encode("utf-8", "surrogateescape")), limits.PARTS))
+    for piece in pieces:
         yield from _parts(*split(piece), depth=depth + 1)
+    if not pieces:  # the boundary that was promised is nowhere
+        yield Part(headers=Message(), kind="text/plain", body=body)
 
 
 def _pieces(body: bytes, boundary: bytes) -> Iterator[bytes]:

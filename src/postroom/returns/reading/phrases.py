@@ -75,7 +75,7 @@ REFUSED = (
     "retry time", "retries", "max retry", "queue too long", "been in the queue", "has been queued", "still trying",
     "delayed", "deferred", "not been able to deliver", "maximum time", "try again", "server failure", "servfail",
     "name server timeout", "nameserver timeout", "name server:", "dns timeout", "temporary lookup", "lookup failed", "lookup failure",
-    "dns error", "name service error for name", "not responding", "no answer", "did not respond", "hung up",
+    "dns error", "malformed or unexpected name server", "not responding", "no answer", "did not respond", "hung up",
     # The account is there, and not in use
     "suspend", "inactive", "not active", "not been active", "deactivated", "not activated", "disabled", "locked", "frozen", "on hold",
     "temporarily unavailable", "currently unavailable", "dormant", "unpaid", "expired account", "account has been",
@@ -113,7 +113,7 @@ MOVED = ("has moved", "user moved", "mailbox moved", "address has changed", "has
 ABSENT_SURELY = (
     "not listed in domino directory", "not listed in public name", "not listed in address book", "ディレクトリのリストにありません",
     "not listed in lotus notes", "this user doesn't have a", "this user does not have a", "delivery error: dd",
-    "requested action not taken: mailbox unavailable", "recipname not unique or not found",
+    "requested action not taken: mailbox unavailable", "recipname not unique or not found", "the recipient name is not recognized", "invalid final delivery userid",
     "the email account that you tried to reach does not exist. please try",
 )  # fmt: skip
 """Words that only somebody says who has looked the mailbox up, whatever they reply to."""

@@ -8,7 +8,9 @@ from postroom.returns.reading import limits
 from postroom.returns.reading.opening import Opened
 from postroom.returns.reading.saying import Saying, code_in, saying, status_in
 
-_ADDRESS = re.compile(r"<?[^\s<>@]{1,200}@[^\s<>]{1,200}>?[:;,]?")
+_ADDRESS = re.compile(r"(?:\d{3}[ -])?<?[^\s<>@]{1,200}@[^\s<>]{1,200}>?[:;,]?")
+_WHOLE = re.compile(r"\d{3} <[^\s<>]{1,200}>\.\.\. ")
+"""A line that tells it all, in sendmail's manner."""
 _ORIGIN = re.compile(r"\b(?:generated|expanded) (?:from|by)\s{1,20}\S{1,300}")
 _RULE = re.compile(r"^[ \t>]*[-=*_]{3,}.*$", re.MULTILINE)
 
@@ -23,6 +25,9 @@ def said_of(opened: Opened, names: list[str]) -> Saying:
     lines = paragraphs[first].split("\n")
     begin = next((n for n, line in enumerate(lines) if any(name in line.lower() for name in names)), 0)
     end = next((n for n in range(begin + 1, len(lines)) if _speaks_of_another(lines[n], names)), len(lines))
+    if _WHOLE.match(lines[begin]):
+        end = next((n for n in range(begin + 1, end) if not lines[n][:1].isspace()), end)
+        return saying("\n".join(lines[begin:end]))
     own = "\n".join(lines[begin:end])
     if end < len(lines) or _tells(own):
         return saying(own)

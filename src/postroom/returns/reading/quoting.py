@@ -13,12 +13,17 @@ _KNOWN = frozenset(
 )
 
 
-def report_and_original(text: str) -> tuple[str, str]:
-    """A text, and the headers of an email that stand at its end; the second is empty where there are none."""
+def report_and_original(text: str, *, returned: bool = False) -> tuple[str, str]:
+    """A text, and the headers of an email that stand in it; the second is empty where there are none.
+
+    What follows those headers is that email, unless it was returned beside the text: then they are an excerpt.
+    """
     lines = text.split("\n")[: limits.LINES]
     for number in range(len(lines)):
         if _begins_headers(lines, number):
-            return "\n".join(lines[:number]), _block(lines, number)
+            block = _block(lines, number)
+            rest = lines[number + len(block) :] if returned else []
+            return "\n".join(lines[:number] + rest), "\n".join(map(_plain, block))
     return "\n".join(lines), ""
 
 
@@ -39,11 +44,12 @@ def _name(line: str) -> str:
     return found[1].lower() if found else ""
 
 
-def _block(lines: list[str], at: int) -> str:
-    block: list[str] = []
-    for line in lines[at:]:
-        if not line.strip():
-            break
-        folded = line[:1] in " \t" and not _name(line)
-        block.append(line[: limits.HEADER] if folded else line.lstrip(" >|")[: limits.HEADER])
-    return "\n".join(block)
+def _block(lines: list[str], at: int) -> list[str]:
+    end = next((number for number in range(at, len(lines)) if not lines[number].strip()), len(lines))
+    return lines[at:end]
+
+
+def _plain(line: str) -> str:
+    """A header without the marks that quote it; a folded line stays one."""
+    folded = line[:1] in " \t" and not _name(line)
+    return (line if folded else line.lstrip(" >|"))[: limits.HEADER]

@@ -18,8 +18,9 @@ from postroom.returns.reading.notices import read_notice
 from postroom.returns.reading.opening import Opened, content_type, opened, parameter, raw, split
 from postroom.returns.reading.original import message_ids
 from postroom.returns.reading.own import looks_ours
+from postroom.returns.reading.reports import looks_like_a_report
 from postroom.returns.reading.values import Reading, Unclear
-from postroom.returns.reading.words import looks_like_a_report, read_words
+from postroom.returns.reading.words import read_words
 
 _DELIVERED_TO = ("Delivered-To", "X-Original-To", "Envelope-To", "X-Envelope-To", "X-Delivered-To", "To", "Cc")
 

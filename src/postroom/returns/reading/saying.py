@@ -28,6 +28,7 @@ class Phase(StrEnum):
     UNKNOWN = ""
     RECIPIENT = "recipient"
     CONTENT = "content"
+    SENDER = "sender"
 
 
 _CONTENT = re.compile(
@@ -35,6 +36,10 @@ _CONTENT = re.compile(
     r"|after \.|>>> (?:data|bdat|\.)\s|response to data|data command|failed after i sent|data send|smtp:data"
     r"|did not like our data|message content|smtp command\s+data|after pipelined end of data|after end of data"
     r"|sending end of data|final delivery dot",
+)
+_SENDER = re.compile(
+    r"reply to mail from|after mail from|after pipelined mail from|>>> mail from|did not like our mail from"
+    r"|response to mail from|does not like sender|smtp command\s+mail|on mail from|smtp:mail"
 )
 _RECIPIENT = re.compile(
     r"reply to rcpt|after rcpt|after pipelined rcpt|>>> rcpt|does not like recipient|did not like our rcpt"
@@ -100,4 +105,6 @@ def phase_in(text: str) -> Phase:
     lower = text[: limits.JUDGED].lower()
     if _CONTENT.search(lower) or _NOBODY.search(lower):
         return Phase.CONTENT
-    return Phase.RECIPIENT if _RECIPIENT.search(lower) else Phase.UNKNOWN
+    if _RECIPIENT.search(lower):
+        return Phase.RECIPIENT
+    return Phase.SENDER if _SENDER.search(lower) else Phase.UNKNOWN

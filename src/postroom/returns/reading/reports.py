@@ -1,0 +1,52 @@
+"""Whether a message is a report of a failure, whatever form it has."""
+
+from __future__ import annotations
+
+import re
+
+from postroom.returns.reading.decoding import words
+from postroom.returns.reading.opening import Opened, raw
+
+_SENDER = re.compile(
+    r"mailer-?daemon|postmaster|mail delivery|delivery (?:sub)?system|mail system|mail administrator|mailadmin"
+    r"|mmsc|ndr admin|root@|no-?reply.*bounce|mail router|message router",
+    re.IGNORECASE,
+)
+_SUBJECT = re.compile(
+    r"undeliver|not delivered|delivery (?:status|fail|error|has fail|problem|report|notification|delay)|failure notice"
+    r"|returned mail|returned to sender|mail fail|delivery of|could ?n.t be delivered|could not be delivered"
+    r"|couldn't be delivered|non.?delivery|mail error|mail system error|message status|failed (?:mail|delivery|recipient)"
+    r"|delivery unsuccessful|unzustellbar|nicht zugestellt|zustellung|fehlgeschlagen|non remis|échec|non distribu"
+    r"|no entregad|no se puede entregar|non recapitat|mancato recapito|não entregue|niedostarcz|не доставлен"
+    r"|недоставлен|配信不能|配送できません|配信できません|送信できません|退信|delayed|returning message to sender|warning: message"
+    r"|user unknown|mail could not|errors from|undelivered|unable to deliver|bounce|rejected|message not",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(
+    r"could not be delivered|couldn't be delivered|cannot be delivered|can't be delivered|was not delivered"
+    r"|wasn't delivered|unable to deliver|not able to deliver|had (?:permanent|transient|delivery)|delivery (?:to|of) "
+    r"|permanent(?:ly)? (?:fatal )?(?:error|fail)|following (?:address|recipient|mail|error)|has been delayed"
+    r"|failed to deliver|not been delivered|undeliverable|delivery fail|did not reach|error delivering|bounced"
+    r"|nicht zugestellt|konnte nicht|n'a pas pu être|no pudo ser|no se pudo|non è stato possibile"
+    r"|не может быть доставлено|не удалось доставить|送信できません|配信できません|配送できません|送信に失敗|届けることができません"
+    r"|mailbox is full|no such user|user unknown|rejected|transcript of session",
+    re.IGNORECASE,
+)
+_PASSED_ON = re.compile(r"\s*(?:re|aw|antw|sv|fwd?|wg|tr|rv|i|enc)\s*:", re.IGNORECASE)
+
+
+def looks_like_a_report(opened: Opened) -> bool:
+    """Whether sender, subject and sentences make it one: two of the three. A person who passes one on is none."""
+    subject = words(raw(opened.headers, "Subject"))
+    signs = (
+        is_from_program(opened),
+        _SUBJECT.search(subject) is not None and not _PASSED_ON.match(subject),
+        _OPENING.search(opened.report[:5_000]) is not None,
+    )
+    return sum(signs) >= 2 or "X-Failed-Recipients" in opened.headers
+
+
+def is_from_program(opened: Opened) -> bool:
+    """Whether it comes from nobody, or from somebody who is called after a program."""
+    path = raw(opened.headers, "Return-Path")
+    return path.strip() == "<>" or _SENDER.search(f"{words(raw(opened.headers, 'From'))} {path}") is not None

@@ -14,13 +14,15 @@ _ADDRESS = re.compile(
     rf"(?<![{_LOCAL}])(?:[{_LOCAL}]{{1,128}}|\"[^\"\s@]{{1,64}}\")@(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]{{0,250}}[A-Za-z0-9])?)"
 )
 _EDGES = "\"'`*.,;:()[]{}<>= \t"
+_X400 = re.compile(r"\b(?:dda:)?(?:smtp|rfc-822)[=:]", re.IGNORECASE)
+"""What an address of X.400 puts before one of the internet's."""
 _QUOTED = re.compile(r'"[^"@]{1,64}"@')
 _DAEMONS = re.compile(r"(?:mailer[-_.]?daemon|postmaster|mail[-_.]?delivery|no-?reply|do-?not-?reply|bounces?[-+@])", re.I)
 
 
 def addresses_in(text: str) -> list[str]:
     """Every address in a text, in order, each once."""
-    found = (tidy(match[0]) for match in _ADDRESS.finditer(text[: limits.TEXT]))
+    found = (tidy(match[0]) for match in _ADDRESS.finditer(_X400.sub(" ", text[: limits.TEXT])))
     return list(dict.fromkeys(each for each in found if each))
 
 

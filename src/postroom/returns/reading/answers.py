@@ -14,6 +14,7 @@ from postroom.returns.reading.addresses import header_addresses, is_daemon
 from postroom.returns.reading.decoding import words
 from postroom.returns.reading.opening import Opened, parameter, raw
 from postroom.returns.reading.original import about
+from postroom.returns.reading.reports import looks_like_a_report
 from postroom.returns.reading.returning import day_of_return
 from postroom.returns.reading.values import Reading, Returned, Unclear
 from postroom.vocabulary import Return
@@ -48,6 +49,8 @@ def read_receipt(opened: Opened) -> Reading | None:
     """A receipt of reading, RFC 8098: nothing follows from it, whatever it says."""
     report = parameter(opened.headers, "report-type").lower()
     if report != "disposition-notification" and not opened.of_kind("message/disposition-notification"):
+        return None
+    if looks_like_a_report(opened):  # Dovecot tells in this form of mail that a rule has refused
         return None
     return Reading(
         kind=Unclear.IRRELEVANT, about=about(opened), reader="receipt", problem="it is a receipt of reading"

@@ -62,9 +62,9 @@ def _is_of_sender(said: Saying) -> bool:
 
 
 def _is_permanent(said: Saying, words: str) -> bool:
-    if any(_any(phrases, words) for phrases in (ABSENT_DOMAIN, UNWILLING_DOMAIN, MOVED, ABSENT_SURELY)):
+    if any(_any(phrases, words) for phrases in (ABSENT_DOMAIN, UNWILLING_DOMAIN, MOVED)) or said.status in DEAD:
         return True
-    if said.status in DEAD:
+    if said.phase is not Phase.CONTENT and _any(ABSENT_SURELY, words):
         return True
     if said.status == "5.4.1" and said.phase is Phase.RECIPIENT and "recipient address rejected: access denied" in words:
         return True  # Microsoft's words for a recipient that is in no directory

@@ -107,7 +107,10 @@ def _said(fields: Message, opened: Opened, names: list[str]) -> Saying:
     prose = said_of(opened, names)
     own = status_in(raw(fields, "Status"))
     told = status_in(text)
-    status = told if told and (not own or own.endswith(".0.0") or own[0] == told[0]) else own or prose.status
+    if told and (not own or own.endswith(".0.0") or own[0] == told[0]):
+        status = told
+    else:
+        status = prose.status if prose.status[:1] == own[:1] and own.endswith(".0.0") else own or prose.status
     return Saying(
         text=text or prose.text,
         reply=reply_in(text) if text else prose.reply,

@@ -112,7 +112,7 @@ MOVED = ("has moved", "user moved", "mailbox moved", "address has changed", "has
 
 ABSENT_SURELY = (
     "not listed in domino directory", "not listed in public name", "not listed in address book", "ディレクトリのリストにありません",
-    "not listed in lotus notes", "this user doesn't have a", "this user does not have a", "delivery error: dd",
+    "not listed in lotus notes", "delivery error: dd this user",
     "requested action not taken: mailbox unavailable", "recipname not unique or not found", "the recipient name is not recognized", "invalid final delivery userid",
     "the email account that you tried to reach does not exist. please try",
 )  # fmt: skip

@@ -7,9 +7,11 @@ import re
 from postroom.returns.reading import limits
 
 _HEADER_LINE = re.compile(r"(?:[ >|]{0,4})([A-Za-z][A-Za-z0-9-]{1,50}):")
+_BETWEEN = re.compile(r"\n[ \t]*\n")
+_DRAWN = re.compile(r"^[ \t>]*[-=*_]{3}.*$", re.MULTILINE)
 _KNOWN = frozenset(
     "received return-path from to subject date message-id mime-version content-type reply-to x-mailer cc sender "
-    "dkim-signature x-received delivered-to references in-reply-to x-originating-ip user-agent".split()
+    "dkim-signature x-received delivered-to references in-reply-to x-originating-ip user-agent sent".split()
 )
 
 
@@ -22,9 +24,16 @@ def report_and_original(text: str, *, returned: bool = False) -> tuple[str, str]
     for number in range(len(lines)):
         if _begins_headers(lines, number):
             block = _block(lines, number)
-            rest = lines[number + len(block) :] if returned else []
+            excerpt = returned or "sent" in map(_name, block)  # Exchange's «Your message To: … Subject: … Sent: …»
+            rest = lines[number + len(block) :] if excerpt else []
             return "\n".join(lines[:number] + rest), "\n".join(map(_plain, block))
     return "\n".join(lines), ""
+
+
+def paragraphs_of(report: str) -> tuple[str, ...]:
+    """What stands between empty lines, without lines that are drawn."""
+    lines = [line[: limits.LINE] for line in report.split("\n")[: limits.LINES]]
+    return tuple(_BETWEEN.split(_DRAWN.sub("", "\n".join(lines))))
 
 
 def _begins_headers(lines: list[str], at: int) -> bool:

@@ -67,6 +67,8 @@ def _named(opened: Opened) -> list[str]:
     """Whom it is about: those in its text whom the returned email was for, else as a header says, else those that stand
     where reports name them, else whom the returned email was for."""
     report = without_origins(opened.report)
+    if not addresses_in(report):
+        report = opened.report
     told = [each for each in addresses_in(report) if may_have_failed(opened, each)]
     wanted = original_recipients(opened.original)
     prominent = [each for each in told if each in _prominent(report)]

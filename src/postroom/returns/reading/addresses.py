@@ -11,13 +11,16 @@ from postroom.returns.reading.decoding import words
 _LOCAL = r"A-Za-z0-9.!#$%&'*+/=?^_`{|}~-"
 # It begins where a word begins, and its lengths are bounded: the search never turns back far.
 _ADDRESS = re.compile(
-    rf"(?<![{_LOCAL}])(?:[{_LOCAL}]{{1,128}}|\"[^\"\s@]{{1,64}}\")@(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]{{0,250}}[A-Za-z0-9])?)"
+    rf"(?<![{_LOCAL}])(?:[{_LOCAL}]{{1,128}}"
+    rf"|\"[^\"\s@]{{1,64}}\")@(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]{{0,250}}[A-Za-z0-9])?)"
 )
 _EDGES = "\"'`*.,;:()[]{}<>= \t"
 _X400 = re.compile(r"\b(?:dda:)?(?:smtp|rfc-822)[=:]", re.IGNORECASE)
 """What an address of X.400 puts before one of the internet's."""
 _QUOTED = re.compile(r'"[^"@]{1,64}"@')
-_DAEMONS = re.compile(r"(?:mailer[-_.]?daemon|postmaster|mail[-_.]?delivery|no-?reply|do-?not-?reply|bounces?[-+@])", re.I)
+_DAEMONS = re.compile(
+    r"(?:mailer[-_.]?daemon|postmaster|mail[-_.]?delivery|no-?reply|do-?not-?reply|bounces?[-+@])", re.I
+)
 
 
 def addresses_in(text: str) -> list[str]:

@@ -66,7 +66,11 @@ def _is_permanent(said: Saying, words: str) -> bool:
         return True
     if said.phase is not Phase.CONTENT and _any(ABSENT_SURELY, words):
         return True
-    if said.status == "5.4.1" and said.phase is Phase.RECIPIENT and "recipient address rejected: access denied" in words:
+    if (
+        said.status == "5.4.1"
+        and said.phase is Phase.RECIPIENT
+        and "recipient address rejected: access denied" in words
+    ):
         return True  # Microsoft's words for a recipient that is in no directory
     # Some systems say «no such user» to the content when they do not want it.
     answered = said.phase is Phase.RECIPIENT or (said.phase is Phase.UNKNOWN and said.status.startswith("5.1."))

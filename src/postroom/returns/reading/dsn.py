@@ -29,7 +29,7 @@ _ACTIONS = {
     "expanded": Return.DELIVERED,
 }
 _BY_RULE = re.compile(r"^reporting-mta:[^\n]{0,20}\binbound-smtp\.[\w.-]{1,60}\.amazonaws\.com", re.I | re.M)
-"""Amazon's service for receiving mail takes everything and answers as a rule of its customer's says, whatever is true."""
+"""Amazon's service for receiving mail takes everything and answers as its customer's rule says."""
 _FIELD = re.compile(r"^final-recipient:", re.I | re.M)
 _COMMENT = re.compile(r"\(([^()]{3,300})\)")
 _WORST = (Return.BOUNCED, Return.DEFERRED, Return.DELIVERED)
@@ -71,7 +71,10 @@ def _blocks(part: Part) -> Iterator[Message]:
 def _recipient(fields: Message, opened: Opened, *, by_rule: bool) -> tuple[Return, Returned] | None:
     names = list(dict.fromkeys(address for name in _RECIPIENTS if (address := typed_address(raw(fields, name)))))
     if not names:
-        names = header_addresses(opened.headers.get_all("X-Failed-Recipients", []))[:1] or original_recipients(opened.original)[:1]
+        names = (
+            header_addresses(opened.headers.get_all("X-Failed-Recipients", []))[:1]
+            or original_recipients(opened.original)[:1]
+        )
     said = _said(fields, opened, names)
     kind = _ACTIONS.get(raw(fields, "Action").split("(")[0].strip().strip(";").lower()) or _kind(said)
     if kind is None:

@@ -75,7 +75,7 @@ class Opened:
 
     @cached_property
     def original(self) -> Message | None:
-        """The headers of the email that is spoken of: a part of their own, or in the text; None where there are none."""
+        """The headers of the email that is spoken of: a part of their own, or in the text; None without any."""
         for part in self.parts:
             if part.is_original and (headers := _original(part)) is not None:
                 return headers

@@ -10,8 +10,29 @@ _HEADER_LINE = re.compile(r"(?:[ >|]{0,4})([A-Za-z][A-Za-z0-9-]{1,50}):")
 _BETWEEN = re.compile(r"\n[ \t]*\n")
 _DRAWN = re.compile(r"^[ \t>]*[-=*_]{3}.*$", re.MULTILINE)
 _KNOWN = frozenset(
-    "received return-path from to subject date message-id mime-version content-type reply-to x-mailer cc sender "
-    "dkim-signature x-received delivered-to references in-reply-to x-originating-ip user-agent sent".split()
+    [
+        "received",
+        "return-path",
+        "from",
+        "to",
+        "subject",
+        "date",
+        "message-id",
+        "mime-version",
+        "content-type",
+        "reply-to",
+        "x-mailer",
+        "cc",
+        "sender",
+        "dkim-signature",
+        "x-received",
+        "delivered-to",
+        "references",
+        "in-reply-to",
+        "x-originating-ip",
+        "user-agent",
+        "sent",
+    ]
 )
 
 

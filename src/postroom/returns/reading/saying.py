@@ -32,7 +32,8 @@ class Phase(StrEnum):
 
 
 _CONTENT = re.compile(
-    r"reply to (?:the )?(?:end of )?data|end of data|after (?:end of )?(?:data|i sent the message|sending (?:the )?data)"
+    r"reply to (?:the )?(?:end of )?data|end of data|after (?:end of )?(?:data|i sent the message"
+    r"|sending (?:the )?data)"
     r"|after \.|>>> (?:data|bdat|\.)\s|response to data|data command|failed after i sent|data send|smtp:data"
     r"|did not like our data|message content|smtp command\s+data|after pipelined end of data|after end of data"
     r"|sending end of data|final delivery dot",
@@ -88,7 +89,7 @@ def status_in(text: str) -> str:
     """The first enhanced status code that tells more than its class, else the first."""
     found = _STATUS.findall(text[: limits.JUDGED])
     telling = [each for each in found if not each.endswith(".0.0")]
-    return (telling or found or [""])[0]
+    return str((telling or found or [""])[0])
 
 
 def code_in(text: str) -> int | None:

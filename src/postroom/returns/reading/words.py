@@ -21,7 +21,8 @@ from postroom.returns.reading.values import Reading, Returned
 from postroom.vocabulary import BounceClass, Return
 
 _DELAY = re.compile(
-    r"warning message only|has been delayed|is delayed|was delayed|will (?:keep|continue) (?:trying|to try)|still trying"
+    r"warning message only|has been delayed|is delayed|was delayed|will (?:keep|continue) (?:trying|to try)"
+    r"|still trying"
     r"|\(delay\)|delivery delay|delayed mail|do not need to re-?send|not yet been delivered|will be retried"
     r"|temporary failure report|delivery will continue|no action is required|: delayed|message delayed",
     re.IGNORECASE,
@@ -90,7 +91,11 @@ _PLACES = (
     re.compile(r"^[ \t>*-]{0,12}<([^\s<>]{1,200}@[^\s<>]{1,200})>", re.MULTILINE),
     re.compile(r"^\d{3} <([^\s<>]{1,200}@[^\s<>]{1,200})>\.\.\.", re.MULTILINE),
     re.compile(r"rcpt to: ?<([^\s<>]{1,200}@[^\s<>]{1,200})>", re.IGNORECASE),
-    re.compile(r"(?:recipients?|delivery failed|deliver(?:y|ed)? to|mail to|message to|addressed to|to)[: ]{1,3}<?([^\s<>]{1,200}@[^\s<>,;]{1,200})", re.IGNORECASE),
+    re.compile(
+        r"(?:recipients?|delivery failed|deliver(?:y|ed)? to|mail to|message to|addressed to"
+        r"|to)[: ]{1,3}<?([^\s<>]{1,200}@[^\s<>,;]{1,200})",
+        re.IGNORECASE,
+    ),
 )
 
 

@@ -134,8 +134,8 @@ def letter(id: str, at: datetime) -> Letter:
 
 def test_a_copy_of_an_email_of_ours_is_known_by_the_way_it_is_written() -> None:
     at = datetime(2026, 11, 18, 9, tzinfo=UTC)
-    ours = letter("01a1ede2-6680-7abc-8def-0123456789ab", at).mime()
-    long_ago = letter("0123ede2-6680-7abc-8def-0123456789ab", at).mime()
+    ours = letter("01a1ede2-6680-7abc-8def-0123456789ab", at).as_bytes()
+    long_ago = letter("0123ede2-6680-7abc-8def-0123456789ab", at).as_bytes()
 
     assert (read(ours).kind, read(long_ago).kind) == (Unclear.OWN, Unclear.UNREADABLE)
 

@@ -126,6 +126,12 @@ def test_what_it_was_sent_to_stands_beside_where_it_went() -> None:
     assert (recipient.address, recipient.aliases) == ("ada.lovelace@mail.example.org", ("ada@example.org",))
 
 
+def test_what_a_recipient_was_made_from_stands_beside_it() -> None:
+    [recipient] = reading_of("exim-generated").recipients
+
+    assert (recipient.address, recipient.aliases) == ("ada@mail.example.org", ("all@example.org",))
+
+
 def test_the_words_of_the_other_end_are_kept_on_one_line() -> None:
     [recipient] = reading_of("postfix-no-domain").recipients
 

@@ -119,34 +119,32 @@ no mx found | mail receiving disabled | has no mail exchanger | host/domain is u
 """)
 
 UNWILLING_DOMAIN = _phrases("""
-null mx | nullmx | does not accept mail | does not accept e-mail | does not accept email | accepts no mail |
-domain accepts no | system not accepting network messages | not accepting network messages |
-does not receive mail | do not accept email | domain never sends or receives
+null mx | nullmx | domain does not accept | host does not accept | host/domain does not accept |
+domain accepts no | host accepts no mail | domain does not receive | domain never sends or receives
 """)
 """A domain that never takes mail, RFC 7505."""
 
 MOVED = _phrases("""
-has moved | user moved | mailbox moved | address has changed | has been replaced by | has changed to |
-user not local; please try | no longer employed | no longer with this company | no longer works
+has moved | user moved | mailbox moved | address has changed | has been replaced by | has changed to
 """)
 
 ABSENT_SURELY = _phrases("""
 not listed in domino directory | not listed in public name | not listed in address book |
 ディレクトリのリストにありません | not listed in lotus notes | delivery error: dd this user |
 requested action not taken: mailbox unavailable | recipname not unique or not found |
-the recipient name is not recognized | invalid final delivery userid |
-the email account that you tried to reach does not exist. please try
+the recipient name is not recognized | invalid final delivery userid | user name not listed in
 """)
 """Words that only somebody says who has looked the mailbox up, whatever they reply to."""
 
 ABSENT_USER = _phrases("""
-user unknown | unknown user | no such user | no such recipient | no such mailbox | no such address |
-no such person | no such account | no such email | no such local | no such name | no such id | no such uid |
-user isn't found | recipient not found | mailbox not found | address not found | account not found |
-user could not be found | recipient could not be found | mailbox could not be found | wasn't found at |
-was not found at | couldn't be found | can not be found | cannot be found | not found in directory |
-user does not exist | user doesn't exist | user not exist | mailbox does not exist | mailbox doesn't exist |
-mailbox not exist | account does not exist | account doesn't exist | account that you tried to reach does not |
+no longer employed | no longer with this company | no longer works | user not local; please try | user unknown |
+unknown user | no such user | no such recipient | no such mailbox | no such address | no such person |
+no such account | no such email | no such local | no such name | no such id | no such uid | user isn't found |
+recipient not found | mailbox not found | address not found | account not found | user could not be found |
+recipient could not be found | mailbox could not be found | wasn't found at | was not found at |
+couldn't be found | can not be found | cannot be found | not found in directory | user does not exist |
+user doesn't exist | user not exist | mailbox does not exist | mailbox doesn't exist | mailbox not exist |
+account does not exist | account doesn't exist | account that you tried to reach does not |
 address does not exist | address doesn't exist | recipient does not exist | recipient doesn't exist |
 does not exist here | doesn't exist here | do not exist | does not exist | doesn't exist | don't exist |
 not exist | is not exist | not exists | doesn't have an account | user has no account | no account by that name |

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+from postroom.returns.reading.addresses import addresses_in
 from postroom.returns.reading.opening import Opened
 from postroom.returns.reading.saying import Saying, code_in, saying, status_in
 
 _ADDRESS = re.compile(r"(?:\d{3}[ -])?<?[^\s<>@]{1,200}@[^\s<>]{1,200}>?[:;,]?")
 _WHOLE = re.compile(r"\d{3} <[^\s<>]{1,200}>\.\.\. ")
 """A line that tells it all, in sendmail's manner."""
+_NEAR = 400
 _ORIGIN = re.compile(r"\b(?:generated|expanded) (?:from|by)\s{1,20}\S{1,300}")
 
 
@@ -35,6 +37,13 @@ def said_of(opened: Opened, names: list[str]) -> Saying:
 def without_origins(report: str) -> str:
     """A report without the addresses that a recipient was made from: a list's, an alias."""
     return _ORIGIN.sub(" ", report)
+
+
+def origins_of(opened: Opened, address: str) -> tuple[str, ...]:
+    """What a recipient was made from, where the text tells: that may be the address that we have."""
+    at = opened.report.lower().find(address)
+    found = _ORIGIN.search(opened.report, at, at + _NEAR) if at >= 0 else None
+    return tuple(addresses_in(found[0])) if found else ()
 
 
 def _with_following(own: str, paragraphs: tuple[str, ...], names: list[str]) -> Saying:

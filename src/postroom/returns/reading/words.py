@@ -14,7 +14,7 @@ from postroom.returns.reading.classing import bounce_class
 from postroom.returns.reading.decoding import words
 from postroom.returns.reading.opening import Opened, raw
 from postroom.returns.reading.original import about, original_recipients
-from postroom.returns.reading.prose import said_of, without_origins
+from postroom.returns.reading.prose import origins_of, said_of, without_origins
 from postroom.returns.reading.reports import looks_like_a_report
 from postroom.returns.reading.saying import Saying, saying
 from postroom.returns.reading.values import Reading, Returned
@@ -48,7 +48,12 @@ def returned(opened: Opened, address: str, kind: Return, *, alone: bool) -> Retu
         said = saying(_sentences(opened.report)) if not _explains(said) else said
     verdict = BounceClass.TRANSIENT if kind is Return.DEFERRED else bounce_class(said)
     return Returned(
-        address=address, bounce_class=verdict, status=said.status, code=said.code, text=said.text[: limits.SAID]
+        address=address,
+        aliases=origins_of(opened, address),
+        bounce_class=verdict,
+        status=said.status,
+        code=said.code,
+        text=said.text[: limits.SAID],
     )
 
 

@@ -132,6 +132,16 @@ def test_what_a_recipient_was_made_from_stands_beside_it() -> None:
     assert (recipient.address, recipient.aliases) == ("ada@mail.example.org", ("all@example.org",))
 
 
+@pytest.mark.parametrize(
+    ("action", "kind"),
+    [("expanded", Return.DELIVERED), ("relayed", Unclear.IRRELEVANT), ("Delivered (to mailbox)", Return.DELIVERED)],
+)
+def test_what_was_handed_on_is_not_called_delivered(action: str, kind: Return | Unclear) -> None:
+    reading = read(octets_of("delivered").replace(b"Action: delivered", f"Action: {action}".encode()))
+
+    assert (reading.kind, reading.recipients[0].bounce_class) == (kind, None)
+
+
 def test_the_words_of_the_other_end_are_kept_on_one_line() -> None:
     [recipient] = reading_of("postfix-no-domain").recipients
 

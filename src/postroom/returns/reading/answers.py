@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from email.message import Message
 
-from postroom.returns.reading.addresses import header_addresses, is_daemon
+from postroom.returns.reading.addresses import header_addresses
 from postroom.returns.reading.decoding import words
 from postroom.returns.reading.opening import Opened, parameter, raw
 from postroom.returns.reading.original import about
@@ -24,6 +24,7 @@ _AUTOMATIC = (
     "X-Autoreply-From", "X-Autoreply-Domain", "X-AutoReply-Source", "X-Auto-Response-Suppress", "X-Vacation",
     "X-FC-MachineGenerated", "X-MS-Exchange-Generated-Message-Source", "List-Id", "Mailing-List", "X-MLServer",
 )  # fmt: skip
+_NOBODY = re.compile(r"mailer-?daemon|no-?reply|do-?not-?reply|auto-?(?:reply|respond)")
 _PRECEDENCE = frozenset({"auto_reply", "auto-reply", "bulk", "junk", "list"})
 _LABEL = re.compile(
     r"\s*(?:\[?auto(?:matic|mated|matisch[a-z]*)?[ -]?(?:reply|replies|response|responder|antwort|svar|svare"
@@ -92,7 +93,7 @@ def is_automatic(headers: Message) -> bool:
         return True
     if any(name in headers for name in _AUTOMATIC):
         return True
-    return any(map(is_daemon, header_addresses(headers.get_all("From", []))))
+    return any(map(_NOBODY.match, header_addresses(headers.get_all("From", []))))
 
 
 def _reading(opened: Opened, kind: Return, feedback: str) -> Reading | None:

@@ -24,6 +24,7 @@ from postroom.vocabulary import BounceClass
 
 DEAD = frozenset({"5.1.1", "5.1.6", "5.1.10"})
 """No such mailbox, moved away, a domain that takes no mail."""
+_OF_DOMAIN = frozenset({"5.1.2", "5.4.4"})
 _OF_SENDER = frozenset({"5.1.7", "5.1.8", "5.1.9"})
 _NAMES = re.compile(
     r"https?://\S{1,500}|<?[^\s<>@]{1,200}@[^\s<>]{1,200}>?|\b[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,10}\b"
@@ -85,6 +86,8 @@ def _is_permanent(said: Saying, words: str) -> bool:
     if any(_any(phrases, words) for phrases in (ABSENT_DOMAIN, UNWILLING_DOMAIN, MOVED)):
         return True
     if said.status in DEAD and (_any(ABSENT_USER, words) or not _is_guessed(said)):
+        return True
+    if said.status in _OF_DOMAIN and "invalid domain" in words:
         return True
     if said.code in _NEVER_MAIL and "not accepting network messages" in words:
         return True

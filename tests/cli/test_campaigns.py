@@ -80,6 +80,13 @@ def test_bad_rows_are_shown_written_down_and_make_the_command_fail(postroom: Com
     assert rows[0]["enrolled"] == "yes"
 
 
+def test_a_report_never_takes_the_place_of_the_file(postroom: CommandLine, spring: str) -> None:
+    answer = postroom("campaign", "import", "people.csv", "--report", "../" + Path.cwd().name + "/people.csv")
+
+    assert (answer.code, "--report: is the file that is imported" in answer.err) == (2, True)
+    assert Path("people.csv").read_text("utf-8") == PEOPLE
+
+
 def test_an_import_is_told_to_programs(postroom: CommandLine, spring: str) -> None:
     told = postroom("campaign", "import", "people.csv", "--json").json
 
@@ -186,6 +193,8 @@ def test_a_sequence_is_shown_and_edited_as_its_next_version(postroom: CommandLin
         ('[campaign]\nid = "a"\n[[steps]]\ntext = "t"\n', "steps[1].subject: is missing"),
         ('[campaign]\nid = "a"\n[[steps]]\nsubject = "s"\n', "steps[1].text: is missing"),
         ('[campaign]\nid = "a"\n[[steps]]\nsubjct = "s"\n', "steps[1].subjct: is not known; did you mean subject?"),
+        ('[campaign]\nid = "a"\n[[steps]]\nsubject = "s\\n"\ntext = "t"\n', "steps[1].subject: contains the line feed"),
+        ('[campaign]\nid = "a"\n[[steps]]\nsubject = "s"\ntext = "\\u0000"\n', "steps[1].text: contains characters"),
         ('[campaign]\nid = "a"\nsender = []\n', "campaign.sender: is not known; did you mean senders?"),
         ('[campaign]\nid = "a"\nsequence = "b"\n[[senders]]\nid = "x"\n', "sender.address: is missing"),
     ],
@@ -217,4 +226,6 @@ def test_a_campaign_of_another_workspace_is_not_there(postroom: CommandLine, spr
 def test_a_command_without_what_it_needs_says_how_to_begin(postroom: CommandLine, outbox: Outbox) -> None:
     assert "`postroom campaign new --example` prints one" in postroom("campaign", "new").err
     assert postroom("campaign", "import", "nowhere.csv").code == 1
+    assert "save the rows to a file" in postroom("campaign", "import", ".").err
     assert postroom("campaign", "sequence", "--file", "x.toml").code == 2
+    assert "workspace: is not a name" in postroom("campaign", "list", "--workspace", "a\nb").err

@@ -101,6 +101,8 @@ def test_a_file_that_is_not_utf8_is_refused_with_the_remedy(tmp_path: Path, cont
 def test_the_line_of_a_wrong_octet_is_found_far_into_the_file(tmp_path: Path) -> None:
     with pytest.raises(InvalidCampaign, match="line 30001 is not UTF-8"):
         rows_of(tmp_path, b"email@example.org\n" * 30_000 + b"\xe4\n")
+    with pytest.raises(InvalidCampaign, match="line 2 is not UTF-8"):  # where one piece of the file ends
+        rows_of(tmp_path, b"x" * 65_533 + b"\n\xe2\x82" + b"\n\n\n")
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:

@@ -152,6 +152,23 @@ def test_many_batches_keep_the_order_of_the_file(
     assert [(each.number, each.prospect.id) for each in last] == [(n, f"p{n - 1}") for n in range(rows - 2, rows + 1)]
 
 
+def test_an_import_that_was_stopped_in_the_middle_is_finished_by_the_same_file(
+    campaigns: CampaignOperations, outbox: Outbox, spring: str, tmp_path: Path
+) -> None:
+    content = "email\n" + "".join(f"p{n}@example.org\n" for n in range(BATCH + 5))
+
+    def interrupted(row: RowReport) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "p.csv").write_text(content)
+    with open_table(tmp_path / "p.csv") as table, pytest.raises(KeyboardInterrupt):
+        campaigns.import_prospects("w", table, by="ada", campaign=spring, report=interrupted)
+    assert outbox.database.run(count_prospects("w")) == campaigns.status("w", spring).prospects == BATCH
+
+    done, _ = imported(campaigns, tmp_path, content, campaign=spring)
+    assert (done.counts["added"], done.counts["unchanged"], done.enrolled) == (5, BATCH, 5)
+
+
 @pytest.mark.parametrize(
     ("content", "campaign"),
     [("name\nAda\n", None), ("email,for\na@example.org,x\n", None), (PEOPLE, "unknown"), ('"email\n', None)],

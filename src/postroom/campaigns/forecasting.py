@@ -89,7 +89,7 @@ def forecast(draft: Draft, *, now: datetime, random: Random, running: Sequence[P
     try:
         counted.go_through(plan(settings, campaigns, now=now, random=random))
     except CannotFinish as error:
-        left, reason = error.left, f"{error.reason}; {error.remedy}"
+        left, reason = _left_over(draft, counted, error), f"{error.reason}; {error.remedy}"
     return Forecast(
         campaign=id,
         prospects=draft.prospects,
@@ -101,6 +101,13 @@ def forecast(draft: Draft, *, now: datetime, random: Random, running: Sequence[P
         left=left,
         reason=reason,
     )
+
+
+def _left_over(draft: Draft, counted: _Counted, error: CannotFinish) -> int:
+    """Of a draft, its own mails without a day; the plan counts those of other campaigns among them."""
+    if draft.campaign.status is not CampaignStatus.DRAFT:
+        return error.left
+    return draft.prospects * len(draft.sequence.steps) - sum(counted.planned.values())
 
 
 def beneath_senders(settings: SendingSettings, senders: Sequence[Sender]) -> SendingSettings:

@@ -12,6 +12,7 @@ import pytest
 
 from postroom import AsyncOutbox, Outbox
 from postroom.accounts.audit import read_audit
+from postroom.campaigns.checking import MOST
 from postroom.campaigns.describing import EXAMPLE, read_description
 from postroom.campaigns.drafts import enrolments_after
 from postroom.campaigns.importing import BATCH, Imported, RowOutcome, RowReport
@@ -236,6 +237,19 @@ def test_a_check_tells_which_prospects_lack_what(campaigns: CampaignOperations, 
     ]
     assert "default" in checked.problems[0].remedy
     assert (sampled.checked, sampled.prospects, sampled.problems[0].count) == (4, 20, 2)
+
+
+def test_a_check_tells_a_bounded_number_of_problems_apart(
+    campaigns: CampaignOperations, outbox: Outbox, spring: str, tmp_path: Path
+) -> None:
+    content = "email,company\n" + "".join(f"p{n}@example.org,Acme\n" for n in range(MOST + 7))
+    imported(campaigns, tmp_path, content, campaign=spring)
+    with outbox.transaction() as connection:
+        connection.execute(f"UPDATE {outbox.database.dialect.tables}prospects SET timezone = 'Gone/' || normal_address")
+    *told, last = campaigns.check("w", spring).problems
+
+    assert (len(told), {each.count for each in told}) == (MOST, {1})
+    assert last.problem == "there are 7 more problems of other kinds"
 
 
 def test_a_check_tells_what_is_wrong_with_settings_senders_and_prospects(

@@ -12,7 +12,6 @@ from datetime import date, datetime
 from itertools import groupby
 from random import Random
 
-from postroom.campaigns.checking import Draft, whole_draft
 from postroom.campaigns.drafts import Waiting, waiting_in_running_campaigns
 from postroom.campaigns.plan import Slot, plan
 from postroom.campaigns.quota import allowance
@@ -20,6 +19,7 @@ from postroom.campaigns.sequences import steps_of
 from postroom.campaigns.settings import RampUp, SendingSettings
 from postroom.campaigns.turns import Planned, UnderWay
 from postroom.campaigns.values import Sender
+from postroom.campaigns.whole import Draft, whole_draft
 from postroom.campaigns.window import Opening, window_at
 from postroom.errors import CannotFinish
 from postroom.store.plan import Plan

@@ -35,6 +35,11 @@ _WORDS = {
     "unsuppress": "removed an entry of who is not to be mailed",
     "suppressions_import": "imported a list of who is not to be mailed",
     "suppressions_export": "took a list of who is not to be mailed away",
+    "campaign_new": "made a draft of a campaign",
+    "campaign_settings": "changed when a workspace sends",
+    "campaign_sender": "changed a sender of campaigns",
+    "campaign_sequence": "changed a sequence",
+    "campaign_import": "imported prospects",
 }
 _DONE = {
     "retry": "retried",

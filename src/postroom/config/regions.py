@@ -66,6 +66,7 @@ class RegionTable(BaseModel):
     retention: Duration | None = None
     secret: SecretStr | None = None
     previous_secrets: SecretTexts | None = None
+    return_address: str | None = None
     smtp_host: str | None = None
     smtp_port: int | None = None
     smtp_from_address: str | None = None

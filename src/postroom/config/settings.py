@@ -21,6 +21,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from postroom.compose.limits import Limits, limit_setting
+from postroom.compose.return_path import ReturnPath, checked_return_address
 from postroom.config.durations import Duration
 from postroom.config.regions import RegionTable, check_known, check_regions, overlaid
 from postroom.config.routes import (
@@ -46,6 +47,12 @@ def _pruned(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     return () if value.strip() == "off" else tuple(each.strip() for each in value.split(","))
+
+
+def _return_address(value: Any) -> Any:
+    if isinstance(value, str):
+        checked_return_address(value)
+    return value
 
 
 class Settings(BaseSettings):
@@ -108,6 +115,9 @@ class Settings(BaseSettings):
     """Where the application keeps its portals: `module:name` of each, such as `shop.mail:hub`."""
     sender: str | None = None
     """Who emails are from when they do not say."""
+    return_address: Annotated[str, BeforeValidator(_return_address)] | None = None
+    """Where emails come back to, such as `bounces@example.org`: their envelope sender is then this address with a token
+    of the email's own, `bounces+TOKEN@example.org`. Without a `secret` to sign tokens with it changes nothing."""
     policy: str = "patient"
     """The retry policy of emails that do not name one."""
     policies: dict[str, InstanceOf[RetryPolicy]] = {}
@@ -268,6 +278,12 @@ class Settings(BaseSettings):
         """What sensitive emails are sealed with, and what those are opened with that were sealed before."""
         secret = None if self.secret is None else self.secret.get_secret_value()
         return Keyring(secret, self._previous_secrets())
+
+    def return_path(self) -> ReturnPath | None:
+        """Where emails come back to; None where no return address is set, or there is no secret to sign with."""
+        if self.return_address is None or self.secret is None:
+            return None
+        return ReturnPath(self.return_address, (self.secret.get_secret_value(), *self._previous_secrets()))
 
     def limits(self) -> Limits:
         """How large an email may be."""

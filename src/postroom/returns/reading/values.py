@@ -16,6 +16,12 @@ class Unclear(StrEnum):
     """A copy of an email of ours: a bcc, a mailing list, a loop. Nothing follows from it."""
     UNREADABLE = "unreadable"
     """Nobody can say what it is. It is kept and shown."""
+    IRRELEVANT = "irrelevant"
+    """It is understood, and nothing follows from it: a read receipt, a report that an email was no spam."""
+
+
+OBJECTIONS = frozenset({"abuse", "fraud", "miscategorized", "opt-out", "opt-out-list", "other", "virus"})
+"""Types of feedback by which the reader says that they did not want the email."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +30,8 @@ class Returned:
 
     address: str
     """Lower case, without angle brackets; empty where the message names nobody."""
+    aliases: tuple[str, ...] = ()
+    """Other addresses that the report has for the same recipient: what it was sent to, where it went on to."""
     bounce_class: BounceClass | None = None
     """Of a bounce or a deferral."""
     status: str = ""
@@ -55,3 +63,11 @@ class Reading:
     """Which reader recognised it: `dsn`, `arf`, `flufl`, `words`, `thread`, …"""
     problem: str = ""
     """Why it is unreadable, in words for people."""
+
+    @property
+    def objected(self) -> bool:
+        """Whether a reader has said that they did not want it.
+
+        A receiver's report of a failed signature is a complaint too, yet the recipient knows nothing of it.
+        """
+        return self.kind is Return.COMPLAINED and self.feedback in OBJECTIONS

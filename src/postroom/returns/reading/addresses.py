@@ -1,0 +1,63 @@
+"""Addresses in headers, reports and prose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from postroom.returns.reading import limits
+from postroom.returns.reading.decoding import words
+
+_LOCAL = r"A-Za-z0-9.!#$%&'*+/=?^_`{|}~-"
+# It begins where a word begins, and its lengths are bounded: the search never turns back far.
+_ADDRESS = re.compile(
+    rf"(?<![{_LOCAL}])(?:[{_LOCAL}]{{1,128}}|\"[^\"\s@]{{1,64}}\")@(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]{{0,250}}[A-Za-z0-9])?)"
+)
+_EDGES = "\"'`*.,;:()[]{}<>= \t"
+_DAEMONS = re.compile(r"(?:mailer[-_.]?daemon|postmaster|mail[-_.]?delivery|no-?reply|do-?not-?reply|bounces?[-+@])", re.I)
+
+
+def addresses_in(text: str) -> list[str]:
+    """Every address in a text, in order, each once."""
+    found = (tidy(match[0]) for match in _ADDRESS.finditer(text[: limits.TEXT]))
+    return list(dict.fromkeys(each for each in found if each))
+
+
+def tidy(written: str) -> str:
+    """An address in lower case without brackets and marks around it; empty where it is none."""
+    bare = written.strip().strip(_EDGES).lower()
+    local, at, domain = bare.rpartition("@")
+    if not at or not local or not domain or any(each.isspace() for each in bare):
+        return ""
+    return bare
+
+
+def header_addresses(values: Iterable[object]) -> list[str]:
+    """The addresses in headers such as To, in order, each once."""
+    found = [each for value in values for each in _in_header(str(value))]
+    return list(dict.fromkeys(found))[: limits.RECIPIENTS]
+
+
+def _in_header(value: str) -> Iterator[str]:
+    """In angle brackets where there are any, as a name may look like an address too."""
+    readable = words(value)
+    bracketed = [tidy(each) for each in re.findall(r"<([^<>]{3,320})>", readable)]
+    named = [each for each in bracketed if each]
+    yield from named or addresses_in(readable)
+
+
+def typed_address(value: str) -> str:
+    """The address in `rfc822; ada@example.org`, a field of a report."""
+    readable = words(value)
+    kind, semicolon, rest = readable.partition(";")
+    if semicolon and " " not in kind.strip():
+        readable = rest
+    bracketed = re.search(r"<([^<>]{3,320})>", readable)
+    if address := tidy(bracketed[1] if bracketed else readable):
+        return address
+    return next(iter(addresses_in(readable)), "")
+
+
+def is_daemon(address: str) -> bool:
+    """Whether it is the address of a program that writes reports, which never is the recipient that failed."""
+    return _DAEMONS.match(address) is not None

@@ -1,0 +1,78 @@
+"""Whether what bounced can ever arrive: one rule for every reader.
+
+An address that is called dead by mistake is never mailed again, and nobody notices; one that is called alive by mistake
+bounces once more. So it is dead only where that was said in so many words, or by a status that means nothing else, and
+nothing beside it speaks of anything else: the same status stands before blocks and limits.
+"""
+
+from __future__ import annotations
+
+import re
+
+from postroom.returns.reading import limits
+from postroom.returns.reading.phrases import (
+    ABSENT_DOMAIN,
+    ABSENT_SURELY,
+    ABSENT_USER,
+    FULL,
+    MOVED,
+    REFUSED,
+    UNWILLING_DOMAIN,
+)
+from postroom.returns.reading.saying import Phase, Saying
+from postroom.vocabulary import BounceClass
+
+DEAD = frozenset({"5.1.1", "5.1.6", "5.1.10"})
+"""No such mailbox, moved away, a domain that takes no mail."""
+_OF_ADDRESS = ("5.1.", "5.2.1")
+_NAMES = re.compile(
+    r"https?://\S{1,500}|<?[^\s<>@]{1,200}@[^\s<>]{1,200}>?|\b[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,10}\b"
+)
+"""URLs, addresses, hosts."""
+_EXPLAINED = ("5.2.", "5.3.", "5.4.", "5.5.", "5.6.", "5.7.")
+
+
+def bounce_class(said: Saying) -> BounceClass:
+    """Permanent, transient, or undetermined: by the other end's own words, else by all that is told of it."""
+    for text in (said.reply, said.text):
+        if text and (verdict := _by_words(said, _plain(text))) is not None:
+            return verdict
+    if _is_temporary(said):
+        return BounceClass.TRANSIENT
+    if said.status in DEAD:
+        return BounceClass.PERMANENT
+    return BounceClass.TRANSIENT if said.status.startswith(_EXPLAINED) else BounceClass.UNDETERMINED
+
+
+def _by_words(said: Saying, words: str) -> BounceClass | None:
+    if _is_temporary(said) or _any(FULL, words) or _any(REFUSED, words):
+        return BounceClass.TRANSIENT
+    return BounceClass.PERMANENT if _is_permanent(said, words) else None
+
+
+def _is_temporary(said: Saying) -> bool:
+    if said.status:
+        return said.status.startswith("4.")
+    return said.code is not None and said.code < 500
+
+
+def _is_permanent(said: Saying, words: str) -> bool:
+    if any(_any(phrases, words) for phrases in (ABSENT_DOMAIN, UNWILLING_DOMAIN, MOVED, ABSENT_SURELY)):
+        return True
+    if said.status in DEAD:
+        return True
+    if said.status == "5.4.1" and said.phase is Phase.RECIPIENT and "recipient address rejected: access denied" in words:
+        return True  # Microsoft's words for a recipient that is in no directory
+    # Some systems say «no such user» to the content when they do not want it.
+    answered = said.phase is Phase.RECIPIENT or (said.phase is Phase.UNKNOWN and said.status.startswith(_OF_ADDRESS))
+    return answered and _any(ABSENT_USER, words)
+
+
+def _any(phrases: tuple[str, ...], words: str) -> bool:
+    return any(phrase in words for phrase in phrases)
+
+
+def _plain(text: str) -> str:
+    """As phrases are written: lower case, single spaces, typewriter's apostrophes; without names, which say nothing."""
+    lower = text[: limits.JUDGED].lower().replace("’", "'")
+    return " ".join(_NAMES.sub(" ", lower).replace("_", " ").split())

@@ -1,0 +1,106 @@
+"""Delivery status notifications, RFC 3464: what most systems of today send."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from email.message import Message
+from itertools import islice
+
+from postroom.returns.reading import limits
+from postroom.returns.reading.addresses import header_addresses, typed_address
+from postroom.returns.reading.classing import bounce_class
+from postroom.returns.reading.decoding import words
+from postroom.returns.reading.opening import Opened, Part, raw, read_headers
+from postroom.returns.reading.original import about, original_recipients
+from postroom.returns.reading.prose import said_of
+from postroom.returns.reading.saying import Phase, Saying, code_in, phase_in, reply_in, status_in
+from postroom.returns.reading.values import Reading, Returned
+from postroom.vocabulary import BounceClass, Return
+
+KINDS = ("message/delivery-status", "message/global-delivery-status")
+_RECIPIENTS = ("Final-Recipient", "Original-Recipient", "X-Actual-Recipient")
+_ACTIONS = {
+    "failed": Return.BOUNCED,
+    "delayed": Return.DEFERRED,
+    "delivered": Return.DELIVERED,
+    "relayed": Return.DELIVERED,
+    "expanded": Return.DELIVERED,
+}
+_BY_RULE = re.compile(r"^reporting-mta:[^\n]{0,20}\binbound-smtp\.[\w.-]{1,60}\.amazonaws\.com", re.I | re.M)
+"""Amazon's service for receiving mail takes everything and answers as a rule of its customer's says, whatever is true."""
+_WORST = (Return.BOUNCED, Return.DEFERRED, Return.DELIVERED)
+_DIAGNOSTIC_TYPE = re.compile(r"\s*[\w.-]{1,40}\s*;\s*")
+
+
+def read_report(opened: Opened) -> Reading | None:
+    """What a standard report says of every recipient; where they fared differently, of those that fared worst."""
+    found: dict[Return, list[Returned]] = {}
+    for part in opened.of_kind(*KINDS):
+        by_rule = _BY_RULE.search(part.text) is not None
+        for fields in islice(_blocks(part), limits.RECIPIENTS):
+            if (one := _recipient(fields, opened, by_rule=by_rule)) is not None:
+                found.setdefault(one[0], []).append(one[1])
+    for kind in _WORST:
+        if kind in found:
+            return Reading(kind=kind, recipients=_once(found[kind]), about=about(opened), reader="dsn")
+    return None
+
+
+def _once(found: list[Returned]) -> tuple[Returned, ...]:
+    return tuple({each.address: each for each in reversed(found)}.values())[::-1]
+
+
+def _blocks(part: Part) -> Iterator[Message]:
+    """The blocks of fields that speak of a recipient."""
+    for block in islice(re.split(r"\n[ \t]*\n", part.text), limits.RECIPIENTS):
+        fields = read_headers(block.strip("\n").encode("utf-8", "replace"))
+        if any(name in fields for name in (*_RECIPIENTS, "Action")):
+            yield fields
+
+
+def _recipient(fields: Message, opened: Opened, *, by_rule: bool) -> tuple[Return, Returned] | None:
+    names = list(dict.fromkeys(address for name in _RECIPIENTS if (address := typed_address(raw(fields, name)))))
+    if not names:
+        names = header_addresses(opened.headers.get_all("X-Failed-Recipients", []))[:1] or original_recipients(opened.original)[:1]
+    said = _said(fields, opened, names)
+    kind = _ACTIONS.get(raw(fields, "Action").split("(")[0].strip().strip(";").lower()) or _kind(said)
+    if kind is None:
+        return None
+    return kind, Returned(
+        address=names[0] if names else "",
+        aliases=tuple(names[1:]),
+        bounce_class=_class(kind, said, by_rule=by_rule),
+        status=said.status,
+        code=said.code,
+        text=said.text[: limits.SAID],
+    )
+
+
+def _class(kind: Return, said: Saying, *, by_rule: bool) -> BounceClass | None:
+    if kind is Return.DELIVERED:
+        return None
+    verdict = bounce_class(said) if kind is Return.BOUNCED else BounceClass.TRANSIENT
+    return BounceClass.UNDETERMINED if by_rule and verdict is BounceClass.PERMANENT else verdict
+
+
+def _kind(said: Saying) -> Return | None:
+    """Without a word for what was done, the status tells."""
+    return {"5": Return.BOUNCED, "4": Return.DEFERRED, "2": Return.DELIVERED}.get(said.status[:1])
+
+
+def _said(fields: Message, opened: Opened, names: list[str]) -> Saying:
+    """The report's own fields, then what the text for people tells beside them."""
+    diagnostic = words(raw(fields, "Diagnostic-Code"))
+    text = _DIAGNOSTIC_TYPE.sub("", diagnostic, count=1) if ";" in diagnostic[:45] else diagnostic
+    prose = said_of(opened, names)
+    own = status_in(raw(fields, "Status"))
+    told = status_in(text)
+    status = told if told and (not own or own.endswith(".0.0") or own[0] == told[0]) else own or prose.status
+    return Saying(
+        text=text or prose.text,
+        reply=reply_in(text) if text else prose.reply,
+        status=status,
+        code=code_in(text) or prose.code,
+        phase=phase_in(text) or prose.phase or Phase.UNKNOWN,
+    )

@@ -1,0 +1,136 @@
+"""Reports in plain words, as every mail system writes them in its own way.
+
+That it is a report is told by its sender, its subject or its first sentences; whom it is about, by where an address
+stands; and what happened, by what stands behind that address.
+"""
+
+from __future__ import annotations
+
+import re
+
+from postroom.returns.reading import limits
+from postroom.returns.reading.addresses import addresses_in, header_addresses, is_daemon
+from postroom.returns.reading.classing import bounce_class
+from postroom.returns.reading.decoding import words
+from postroom.returns.reading.opening import Opened, raw
+from postroom.returns.reading.original import about, original_recipients
+from postroom.returns.reading.prose import said_of, without_origins
+from postroom.returns.reading.saying import Saying, saying
+from postroom.returns.reading.values import Reading, Returned
+from postroom.vocabulary import BounceClass, Return
+
+_SENDER = re.compile(
+    r"mailer-?daemon|postmaster|mail delivery|delivery (?:sub)?system|mail system|mail administrator|mailadmin"
+    r"|mmsc|ndr admin|root@|no-?reply.*bounce|mail router|message router",
+    re.IGNORECASE,
+)
+_SUBJECT = re.compile(
+    r"undeliver|not delivered|delivery (?:status|fail|error|has fail|problem|report|notification|delay)|failure notice"
+    r"|returned mail|returned to sender|mail fail|delivery of|could ?n.t be delivered|could not be delivered"
+    r"|couldn't be delivered|non.?delivery|mail error|mail system error|message status|failed (?:mail|delivery|recipient)"
+    r"|delivery unsuccessful|unzustellbar|nicht zugestellt|zustellung|fehlgeschlagen|non remis|échec|non distribu"
+    r"|no entregad|no se puede entregar|non recapitat|mancato recapito|não entregue|niedostarcz|не доставлен"
+    r"|недоставлен|配信不能|配送できません|配信できません|送信できません|退信|delayed|returning message to sender|warning: message"
+    r"|user unknown|mail could not|undelivered|unable to deliver|bounce|rejected|message not",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(
+    r"could not be delivered|couldn't be delivered|cannot be delivered|can't be delivered|was not delivered"
+    r"|wasn't delivered|unable to deliver|not able to deliver|had (?:permanent|transient|delivery)|delivery (?:to|of) "
+    r"|permanent(?:ly)? (?:fatal )?(?:error|fail)|following (?:address|recipient|mail|error)|has been delayed"
+    r"|failed to deliver|not been delivered|undeliverable|delivery fail|did not reach|error delivering|bounced"
+    r"|nicht zugestellt|konnte nicht|n'a pas pu être|no pudo ser|no se pudo|non è stato possibile"
+    r"|не может быть доставлено|не удалось доставить|送信できません|配信できません|配送できません|送信に失敗|届けることができません"
+    r"|mailbox is full|no such user|user unknown|rejected",
+    re.IGNORECASE,
+)
+_DELAY = re.compile(
+    r"warning message only|has been delayed|is delayed|was delayed|will (?:keep|continue) (?:trying|to try)|still trying"
+    r"|\(delay\)|delivery delay|delayed mail|do not need to re-?send|not yet been delivered|will be retried"
+    r"|temporary failure report|delivery will continue|no action is required|: delayed|message delayed",
+    re.IGNORECASE,
+)
+
+
+def read_words(opened: Opened) -> Reading | None:
+    """A report that keeps to no standard."""
+    if not looks_like_a_report(opened):
+        return None
+    named = _named(opened)
+    if not named:
+        return None
+    kind = Return.DEFERRED if _delays(opened) else Return.BOUNCED
+    recipients = tuple(returned(opened, address, kind, alone=len(named) == 1) for address in named)
+    return Reading(kind=kind, recipients=recipients, about=about(opened), reader="words")
+
+
+def looks_like_a_report(opened: Opened) -> bool:
+    """Whether sender, subject and sentences make it one: two of the three."""
+    subject = words(raw(opened.headers, "Subject"))
+    sender = words(raw(opened.headers, "From")) + " " + raw(opened.headers, "Return-Path")
+    program = _SENDER.search(sender) is not None or raw(opened.headers, "Return-Path").strip() == "<>"
+    signs = (
+        program,
+        _SUBJECT.search(subject) is not None,
+        _OPENING.search(opened.report[:5_000]) is not None,
+    )
+    return sum(signs) >= 2 or "X-Failed-Recipients" in opened.headers
+
+
+def returned(opened: Opened, address: str, kind: Return, *, alone: bool) -> Returned:
+    """One recipient of such a report, with what is said of them."""
+    said = said_of(opened, [address])
+    if alone and not (said.status or said.code):
+        said = saying(_sentences(opened.report)) if not _explains(said) else said
+    verdict = BounceClass.TRANSIENT if kind is Return.DEFERRED else bounce_class(said)
+    return Returned(
+        address=address, bounce_class=verdict, status=said.status, code=said.code, text=said.text[: limits.SAID]
+    )
+
+
+def _explains(said: Saying) -> bool:
+    return bounce_class(said) is not BounceClass.UNDETERMINED
+
+
+def _sentences(report: str) -> str:
+    return report[: limits.JUDGED]
+
+
+def _delays(opened: Opened) -> bool:
+    return _DELAY.search(words(raw(opened.headers, "Subject")) + "\n" + opened.report[:5_000]) is not None
+
+
+def _named(opened: Opened) -> list[str]:
+    """Whom it is about: those in its text whom the returned email was for, else as a header says, else those that stand
+    where reports name them, else whom the returned email was for."""
+    report = without_origins(opened.report)
+    told = [each for each in addresses_in(report) if may_have_failed(opened, each)]
+    wanted = original_recipients(opened.original)
+    prominent = [each for each in told if each in _prominent(report)]
+    failed = header_addresses(opened.headers.get_all("X-Failed-Recipients", []))
+    if known := [each for each in told if each in wanted]:
+        return prominent if set(known) <= set(prominent) else known
+    return failed or prominent or told[:1] or wanted[:1]
+
+
+def may_have_failed(opened: Opened, address: str) -> bool:
+    """Not who writes, nor whom it is written to: these are named in reports too."""
+    concerned = ("From", "To", "Delivered-To", "Reply-To")
+    known = header_addresses([value for name in concerned for value in opened.headers.get_all(name, [])])
+    return not is_daemon(address) and address not in known
+
+
+_PLACES = (
+    re.compile(r"^[ \t>*-]{0,12}<?([^\s<>()\[\]]{1,200}@[^\s<>()\[\]]{1,200}?)>?[ \t:;,.]{0,4}$", re.MULTILINE),
+    re.compile(r"^[ \t>*-]{0,12}<([^\s<>]{1,200}@[^\s<>]{1,200})>", re.MULTILINE),
+    re.compile(r"^\d{3} <([^\s<>]{1,200}@[^\s<>]{1,200})>\.\.\.", re.MULTILINE),
+    re.compile(r"rcpt to: ?<([^\s<>]{1,200}@[^\s<>]{1,200})>", re.IGNORECASE),
+    re.compile(r"(?:recipients?|delivery failed|deliver(?:y|ed)? to|mail to|message to|addressed to|to)[: ]{1,3}<?([^\s<>]{1,200}@[^\s<>,;]{1,200})", re.IGNORECASE),
+)
+
+
+def _prominent(report: str) -> frozenset[str]:
+    for place in _PLACES:
+        if found := frozenset(each for match in place.findall(report) for each in addresses_in(match)):
+            return found
+    return frozenset()

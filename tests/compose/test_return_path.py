@@ -32,7 +32,6 @@ def test_an_address_names_its_email_in_any_case_and_within_the_limits_of_smtp(id
     assert [PATH.email_of(spelled) for spelled in (sender, sender.upper(), sender.lower())] == [id] * 3
     assert re.fullmatch(r"Bounces\+[a-z2-7]{40}", local)
     assert len(local) <= 64
-    assert PATH.takes(sender)
 
 
 @given(ids, some.integers(0, 39), some.sampled_from("abcdefghijklmnopqrstuvwxyz234567"))
@@ -62,8 +61,7 @@ def test_an_address_of_another_domain_or_mailbox_is_not_ours() -> None:
     sender = PATH.sender(new_id())
 
     for other in (sender.replace("example.org", "example.com"), sender.replace("Bounces", "returns"), "bounces@x.org"):
-        assert (PATH.email_of(other), PATH.takes(other)) == (None, False)
-    assert PATH.takes("bounces@EXAMPLE.org")
+        assert PATH.email_of(other) is None
 
 
 @pytest.mark.parametrize("wrong", ["bounces", "a b@example.org", "a+b@example.org", "x" * 24 + "@example.org", "b@"])

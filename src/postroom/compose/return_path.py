@@ -62,11 +62,6 @@ class ReturnPath:
         believed = [hmac.compare_digest(signature, _signature(key, id)) for key in self._keys]
         return EmailId(str(UUID(bytes=id))) if any(believed) else None
 
-    def takes(self, address: str) -> bool:
-        """Whether mail to an address is for us: the return address, with whatever behind a plus."""
-        local, _, domain = address.strip().lower().rpartition("@")
-        return (local.partition("+")[0], domain) == (self.local.lower(), self.domain.lower())
-
     @cached_property
     def _keys(self) -> tuple[bytes, ...]:
         return tuple(hmac.digest(secret.encode(), b"postroom: return addresses", "sha256") for secret in self._secrets)

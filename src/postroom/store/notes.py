@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from postroom.store.suppressions import normal_address
 from postroom.vocabulary import BounceClass, EmailId, Return
+
+KEPT = 256_000
+"""Octets of a message that are kept, …"""
+KEPT_UNCLEAR = 4 * KEPT
+"""… and of one that a person has to look at: nobody could read it, or say which email it is about."""
 
 LONGEST = 500
 """Characters of any text of a return."""
@@ -69,6 +74,10 @@ class Raw:
     content: bytes
     size: int
     """Octets of the whole."""
+
+    def cut(self, octets: int) -> Raw:
+        """No more than so much of it."""
+        return replace(self, content=self.content[:octets])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

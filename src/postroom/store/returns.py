@@ -19,7 +19,7 @@ from postroom.store.consequences import Matched, stop_after
 from postroom.store.contract import instant
 from postroom.store.ids import LAST
 from postroom.store.matching import Arrival, Mentioned, matched, same_message_id
-from postroom.store.notes import RETURNS, Mention, Note, Noted, Raw, StoredReturn
+from postroom.store.notes import KEPT, KEPT_UNCLEAR, RETURNS, Mention, Note, Noted, Raw, StoredReturn
 from postroom.store.plan import News, Plan, Row, Rows, ask
 from postroom.store.suppressions import normal_address, suppress
 from postroom.store.unreadable import DAMAGE
@@ -121,6 +121,7 @@ def _write(returns: Sequence[Arrival], raw: Raw | None) -> Plan[None]:
         by_id[id].at = instant(at)
     first = next((each for each in returns if each.new and each.note.part == 0), None)
     if raw is not None and first is not None:
+        raw = raw.cut(KEPT if first.email is not None and first.said is not None else KEPT_UNCLEAR)
         yield ask("keep_return", id=first.id, content=raw.content, size=raw.size)
 
 

@@ -59,6 +59,7 @@ COMMANDS: dict[str, Outline] = {
         "pruning.prune",
         "Remove finished emails past retention. On a terminal it asks first; a scheduled job is not asked.",
     ),
+    "returns": Outline("returning.returns", "Read messages that come back: bounces, complaints, answers."),
     "route": Outline("routes.app", "Ways out: how they are doing, and whether they may send."),
     # What it was called before.
     "transport": Outline("routes.app", "Ways out: how they are doing, and whether they may send.", hidden=True),

@@ -11,21 +11,29 @@ from postroom.returns.reading.decoding import words
 _LOCAL = r"A-Za-z0-9.!#$%&'*+/=?^_`{|}~-"
 # It begins where a word begins, and its lengths are bounded: the search never turns back far.
 _ADDRESS = re.compile(
-    rf"(?<![{_LOCAL}])(?:[{_LOCAL}]{{1,128}}|\"[^\"\s@]{{1,64}}\")@(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]{{0,250}}[A-Za-z0-9])?)"
+    rf"(?<![{_LOCAL}])(?:[{_LOCAL}]{{1,128}}"
+    rf"|\"[^\"\s@]{{1,64}}\")@(?:[A-Za-z0-9_](?:[A-Za-z0-9_.-]{{0,250}}[A-Za-z0-9])?)"
 )
 _EDGES = "\"'`*.,;:()[]{}<>= \t"
-_DAEMONS = re.compile(r"(?:mailer[-_.]?daemon|postmaster|mail[-_.]?delivery|no-?reply|do-?not-?reply|bounces?[-+@])", re.I)
+_X400 = re.compile(r"\b(?:dda:)?(?:smtp|rfc-822)[=:]", re.IGNORECASE)
+"""What an address of X.400 puts before one of the internet's."""
+_QUOTED = re.compile(r'"[^"@]{1,64}"@')
+_DAEMONS = re.compile(
+    r"(?:mailer[-_.]?daemon|postmaster|mail[-_.]?delivery|no-?reply|do-?not-?reply|bounces?[-+@])", re.I
+)
 
 
 def addresses_in(text: str) -> list[str]:
     """Every address in a text, in order, each once."""
-    found = (tidy(match[0]) for match in _ADDRESS.finditer(text[: limits.TEXT]))
+    found = (tidy(match[0]) for match in _ADDRESS.finditer(_X400.sub(" ", text[: limits.TEXT])))
     return list(dict.fromkeys(each for each in found if each))
 
 
 def tidy(written: str) -> str:
     """An address in lower case without brackets and marks around it; empty where it is none."""
-    bare = written.strip().strip(_EDGES).lower()
+    bare = written.strip().strip(_EDGES.replace('"', "")).lower()
+    if not _QUOTED.match(bare):
+        bare = bare.strip(_EDGES)
     local, at, domain = bare.rpartition("@")
     if not at or not local or not domain or any(each.isspace() for each in bare):
         return ""

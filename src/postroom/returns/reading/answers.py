@@ -14,6 +14,7 @@ from postroom.returns.reading.addresses import header_addresses, is_daemon
 from postroom.returns.reading.decoding import words
 from postroom.returns.reading.opening import Opened, parameter, raw
 from postroom.returns.reading.original import about
+from postroom.returns.reading.reports import looks_like_a_report
 from postroom.returns.reading.returning import day_of_return
 from postroom.returns.reading.values import Reading, Returned, Unclear
 from postroom.vocabulary import Return
@@ -25,7 +26,8 @@ _AUTOMATIC = (
 )  # fmt: skip
 _PRECEDENCE = frozenset({"auto_reply", "auto-reply", "bulk", "junk", "list"})
 _LABEL = re.compile(
-    r"\s*(?:\[?auto(?:matic|mated|matisch[a-z]*)?[ -]?(?:reply|replies|response|responder|antwort|svar|svare|antwoord)\]?"
+    r"\s*(?:\[?auto(?:matic|mated|matisch[a-z]*)?[ -]?(?:reply|replies|response|responder|antwort|svar|svare"
+    r"|antwoord)\]?"
     r"|auto:|out[ -]of[ -](?:the[ -])?office(?: auto-?reply| reply| notification)?|away from (?:the|my) office|vacation"
     r"|on (?:vacation|holiday|leave)|abwesenheit\w*|abwesend|nicht im (?:büro|hause)|urlaub\w*"
     r"|réponse automatique|message d'absence|absence du bureau|absent du bureau|absence"
@@ -38,10 +40,16 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _ANSWERING = re.compile(
-    r"\s*(?:re|aw|antw|antwort|sv|vs|vá|odp|ynt|rif|r|res|resp|回复|回覆|答复|返信|отв)(?:\[\d+\]|\^\d+)?\s*[:：]", re.IGNORECASE
+    r"\s*(?:re|aw|antw|antwort|sv|vs|vá|odp|ynt|rif|r|res|resp|回复|回覆|答复|返信|отв)(?:\[\d+\]|\^\d+)?\s*[:：]",
+    re.IGNORECASE,
 )
-_QUOTING = re.compile(r"^(?:>|on .{5,200} wrote:|am .{5,200} schrieb|le .{5,200} a écrit|el .{5,200} escribió|-{2,} ?orig|_{10,})", re.I | re.M)
-_LEAVING = re.compile(r"\s*(?:re: *)?\W?(?:unsubscribe|abmelden|abbestellen|désabonner|desinscribir|darse de baja|отписаться)\W?\s*", re.I)
+_QUOTING = re.compile(
+    r"^(?:>|on .{5,200} wrote:|am .{5,200} schrieb|le .{5,200} a écrit|el .{5,200} escribió|-{2,} ?orig|_{10,})",
+    re.I | re.M,
+)
+_LEAVING = re.compile(
+    r"\s*(?:re: *)?\W?(?:unsubscribe|abmelden|abbestellen|désabonner|desinscribir|darse de baja|отписаться)\W?\s*", re.I
+)
 
 
 def read_receipt(opened: Opened) -> Reading | None:
@@ -49,9 +57,9 @@ def read_receipt(opened: Opened) -> Reading | None:
     report = parameter(opened.headers, "report-type").lower()
     if report != "disposition-notification" and not opened.of_kind("message/disposition-notification"):
         return None
-    return Reading(
-        kind=Unclear.IRRELEVANT, about=about(opened), reader="receipt", problem="it is a receipt of reading"
-    )
+    if looks_like_a_report(opened):  # Dovecot tells in this form of mail that a rule has refused
+        return None
+    return Reading(kind=Unclear.IRRELEVANT, about=about(opened), reader="receipt", problem="it is a receipt of reading")
 
 
 def read_leaving(opened: Opened) -> Reading | None:

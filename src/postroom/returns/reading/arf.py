@@ -30,9 +30,7 @@ def _outlook(opened: Opened) -> Reading | None:
     if not reader or not raw(opened.headers, "Subject").strip().lower().startswith("complaint about message"):
         return None
     recipients = tuple(Returned(address=each) for each in [typed_address(reader)] if each)
-    return Reading(
-        kind=Return.COMPLAINED, recipients=recipients, about=about(opened), feedback="abuse", reader="arf"
-    )
+    return Reading(kind=Return.COMPLAINED, recipients=recipients, about=about(opened), feedback="abuse", reader="arf")
 
 
 def _fields(part: Part) -> Message | None:

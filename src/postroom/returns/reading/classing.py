@@ -24,7 +24,7 @@ from postroom.vocabulary import BounceClass
 
 DEAD = frozenset({"5.1.1", "5.1.6", "5.1.10"})
 """No such mailbox, moved away, a domain that takes no mail."""
-_OF_ADDRESS = ("5.1.", "5.2.1")
+_OF_SENDER = frozenset({"5.1.7", "5.1.8", "5.1.9"})
 _NAMES = re.compile(
     r"https?://\S{1,500}|<?[^\s<>@]{1,200}@[^\s<>]{1,200}>?|\b[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,10}\b"
 )
@@ -37,7 +37,7 @@ def bounce_class(said: Saying) -> BounceClass:
     for text in (said.reply, said.text):
         if text and (verdict := _by_words(said, _plain(text))) is not None:
             return verdict
-    if _is_temporary(said):
+    if _is_temporary(said) or _is_of_sender(said):
         return BounceClass.TRANSIENT
     if said.status in DEAD:
         return BounceClass.PERMANENT
@@ -45,7 +45,7 @@ def bounce_class(said: Saying) -> BounceClass:
 
 
 def _by_words(said: Saying, words: str) -> BounceClass | None:
-    if _is_temporary(said) or _any(FULL, words) or _any(REFUSED, words):
+    if _is_temporary(said) or _is_of_sender(said) or _any(FULL, words) or _any(REFUSED, words):
         return BounceClass.TRANSIENT
     return BounceClass.PERMANENT if _is_permanent(said, words) else None
 
@@ -56,15 +56,24 @@ def _is_temporary(said: Saying) -> bool:
     return said.code is not None and said.code < 500
 
 
+def _is_of_sender(said: Saying) -> bool:
+    """Who did not please was the sender; the recipient was not asked about."""
+    return said.phase is Phase.SENDER or said.status in _OF_SENDER
+
+
 def _is_permanent(said: Saying, words: str) -> bool:
-    if any(_any(phrases, words) for phrases in (ABSENT_DOMAIN, UNWILLING_DOMAIN, MOVED, ABSENT_SURELY)):
+    if any(_any(phrases, words) for phrases in (ABSENT_DOMAIN, UNWILLING_DOMAIN, MOVED)) or said.status in DEAD:
         return True
-    if said.status in DEAD:
+    if said.phase is not Phase.CONTENT and _any(ABSENT_SURELY, words):
         return True
-    if said.status == "5.4.1" and said.phase is Phase.RECIPIENT and "recipient address rejected: access denied" in words:
+    if (
+        said.status == "5.4.1"
+        and said.phase is Phase.RECIPIENT
+        and "recipient address rejected: access denied" in words
+    ):
         return True  # Microsoft's words for a recipient that is in no directory
     # Some systems say «no such user» to the content when they do not want it.
-    answered = said.phase is Phase.RECIPIENT or (said.phase is Phase.UNKNOWN and said.status.startswith(_OF_ADDRESS))
+    answered = said.phase is Phase.RECIPIENT or (said.phase is Phase.UNKNOWN and said.status.startswith("5.1."))
     return answered and _any(ABSENT_USER, words)
 
 

@@ -8,6 +8,7 @@ import html
 import quopri
 import re
 from collections.abc import Iterator
+from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
 
@@ -76,10 +77,10 @@ def words(value: str) -> str:
     """A header's value on one line, its encoded words read."""
     value = " ".join(value[: limits.HEADER].split())
     if "=?" not in value:
-        return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        return value
     try:
         pieces = decode_header(value)
-    except (ValueError, binascii.Error):
+    except (ValueError, HeaderParseError):
         return value
     return " ".join("".join(_piece(octets, charset) for octets, charset in pieces).split())
 

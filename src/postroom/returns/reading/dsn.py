@@ -14,6 +14,7 @@ from postroom.returns.reading.decoding import words
 from postroom.returns.reading.opening import Opened, Part, raw, read_headers
 from postroom.returns.reading.original import about, original_recipients
 from postroom.returns.reading.prose import said_of
+from postroom.returns.reading.reports import looks_like_a_report
 from postroom.returns.reading.saying import Phase, Saying, code_in, phase_in, reply_in, status_in
 from postroom.returns.reading.values import Reading, Returned
 from postroom.vocabulary import BounceClass, Return
@@ -28,7 +29,9 @@ _ACTIONS = {
     "expanded": Return.DELIVERED,
 }
 _BY_RULE = re.compile(r"^reporting-mta:[^\n]{0,20}\binbound-smtp\.[\w.-]{1,60}\.amazonaws\.com", re.I | re.M)
-"""Amazon's service for receiving mail takes everything and answers as a rule of its customer's says, whatever is true."""
+"""Amazon's service for receiving mail takes everything and answers as its customer's rule says."""
+_FIELD = re.compile(r"^final-recipient:", re.I | re.M)
+_COMMENT = re.compile(r"\(([^()]{3,300})\)")
 _WORST = (Return.BOUNCED, Return.DEFERRED, Return.DELIVERED)
 _DIAGNOSTIC_TYPE = re.compile(r"\s*[\w.-]{1,40}\s*;\s*")
 
@@ -36,7 +39,7 @@ _DIAGNOSTIC_TYPE = re.compile(r"\s*[\w.-]{1,40}\s*;\s*")
 def read_report(opened: Opened) -> Reading | None:
     """What a standard report says of every recipient; where they fared differently, of those that fared worst."""
     found: dict[Return, list[Returned]] = {}
-    for part in opened.of_kind(*KINDS):
+    for part in opened.of_kind(*KINDS) or _inline(opened):
         by_rule = _BY_RULE.search(part.text) is not None
         for fields in islice(_blocks(part), limits.RECIPIENTS):
             if (one := _recipient(fields, opened, by_rule=by_rule)) is not None:
@@ -45,6 +48,12 @@ def read_report(opened: Opened) -> Reading | None:
         if kind in found:
             return Reading(kind=kind, recipients=_once(found[kind]), about=about(opened), reader="dsn")
     return None
+
+
+def _inline(opened: Opened) -> list[Part]:
+    """Texts with the fields of a report in them: some systems do not know of parts."""
+    texts = [part for part in opened.parts if part.kind == "text/plain" and _FIELD.search(part.text)]
+    return texts if texts and looks_like_a_report(opened) else []
 
 
 def _once(found: list[Returned]) -> tuple[Returned, ...]:
@@ -62,7 +71,10 @@ def _blocks(part: Part) -> Iterator[Message]:
 def _recipient(fields: Message, opened: Opened, *, by_rule: bool) -> tuple[Return, Returned] | None:
     names = list(dict.fromkeys(address for name in _RECIPIENTS if (address := typed_address(raw(fields, name)))))
     if not names:
-        names = header_addresses(opened.headers.get_all("X-Failed-Recipients", []))[:1] or original_recipients(opened.original)[:1]
+        names = (
+            header_addresses(opened.headers.get_all("X-Failed-Recipients", []))[:1]
+            or original_recipients(opened.original)[:1]
+        )
     said = _said(fields, opened, names)
     kind = _ACTIONS.get(raw(fields, "Action").split("(")[0].strip().strip(";").lower()) or _kind(said)
     if kind is None:
@@ -93,10 +105,15 @@ def _said(fields: Message, opened: Opened, names: list[str]) -> Saying:
     """The report's own fields, then what the text for people tells beside them."""
     diagnostic = words(raw(fields, "Diagnostic-Code"))
     text = _DIAGNOSTIC_TYPE.sub("", diagnostic, count=1) if ";" in diagnostic[:45] else diagnostic
+    if not text and (comment := _COMMENT.search(raw(fields, "Status"))):
+        text = comment[1]
     prose = said_of(opened, names)
     own = status_in(raw(fields, "Status"))
     told = status_in(text)
-    status = told if told and (not own or own.endswith(".0.0") or own[0] == told[0]) else own or prose.status
+    if told and (not own or own.endswith(".0.0") or own[0] == told[0]):
+        status = told
+    else:
+        status = prose.status if prose.status[:1] == own[:1] and own.endswith(".0.0") else own or prose.status
     return Saying(
         text=text or prose.text,
         reply=reply_in(text) if text else prose.reply,

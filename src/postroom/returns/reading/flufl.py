@@ -4,34 +4,46 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable
 from email import message_from_bytes
+from email.message import Message
+from functools import cache
 
 from postroom.returns.reading import limits
 from postroom.returns.reading.addresses import addresses_in, tidy
 from postroom.returns.reading.opening import Opened
 from postroom.returns.reading.original import about
 from postroom.returns.reading.prose import without_origins
+from postroom.returns.reading.reports import looks_like_a_report
 from postroom.returns.reading.values import Reading
-from postroom.returns.reading.words import looks_like_a_report, may_have_failed, returned
+from postroom.returns.reading.words import may_have_failed, returned
 from postroom.vocabulary import Return
 
-try:
-    from flufl.bounce import all_failures
-except ModuleNotFoundError:  # it is an extra
-    all_failures = None
-else:
-    # It tells of messages that it cannot read, each with a traceback; they are ordinary here.
-    logging.getLogger("flufl.bounce").setLevel(logging.CRITICAL + 1)
+Scanner = Callable[[Message], tuple[frozenset[bytes], frozenset[bytes]]]
+"""Who is still waited for, and who has failed."""
 
 _CONTAINER = re.compile(rb"^content-type:\s{0,20}(?:multipart|message)/", re.IGNORECASE | re.MULTILINE)
 _MOST_CONTAINERS = 30
 
 
+@cache
+def scanner() -> Scanner | None:
+    """What it offers, or None where it is not installed: it is an extra."""
+    try:
+        from flufl.bounce import all_failures
+    except ModuleNotFoundError:
+        return None
+    # It tells of messages that it cannot read, each with a traceback; they are ordinary here.
+    logging.getLogger("flufl.bounce").setLevel(logging.CRITICAL + 1)
+    return all_failures
+
+
 def read_known(opened: Opened) -> Reading | None:
     """A report of a system that `flufl.bounce` knows."""
-    if all_failures is None or not looks_like_a_report(opened):
+    scan = scanner()
+    if scan is None or not looks_like_a_report(opened):
         return None
-    delayed, failed = _failures(_bounded(opened.octets))
+    delayed, failed = _failures(scan, _bounded(opened.octets))
     kind = Return.BOUNCED if failed else Return.DEFERRED
     named = _named(opened, failed or delayed)
     if not named:
@@ -47,13 +59,11 @@ def _named(opened: Opened, found: frozenset[bytes]) -> list[str]:
     return [each for each in report if each in named and may_have_failed(opened, each)][: limits.RECIPIENTS]
 
 
-def _failures(octets: bytes) -> tuple[frozenset[bytes], frozenset[bytes]]:
-    assert all_failures is not None
+def _failures(scan: Scanner, octets: bytes) -> tuple[frozenset[bytes], frozenset[bytes]]:
     try:
-        delayed, failed = all_failures(message_from_bytes(octets))
+        return scan(message_from_bytes(octets))
     except Exception:  # noqa: BLE001 – its detectors raise what they like at messages that nobody foresaw
         return frozenset(), frozenset()
-    return frozenset(delayed), frozenset(failed)
 
 
 def _bounded(octets: bytes) -> bytes:

@@ -37,9 +37,7 @@ def read_notice(opened: Opened) -> Reading | None:
         return Reading(
             kind=Return.COMPLAINED, recipients=found, about=_about(notice), feedback=feedback, reader="notice"
         )
-    return Reading(
-        kind=Return.BOUNCED, recipients=tuple(map(_bounced, named)), about=_about(notice), reader="notice"
-    )
+    return Reading(kind=Return.BOUNCED, recipients=tuple(map(_bounced, named)), about=_about(notice), reader="notice")
 
 
 def _delivery(notice: dict[str, Any]) -> Reading | None:

@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from email.message import Message
-from email.parser import BytesHeaderParser
+from email.parser import HeaderParser
 from functools import cached_property
 from itertools import islice
 
 from postroom.returns.reading import limits
 from postroom.returns.reading.decoding import decoded_text
-from postroom.returns.reading.quoting import report_and_original
+from postroom.returns.reading.quoting import paragraphs_of, report_and_original
 
 _TYPE = re.compile(r"\s*([\w.+-]+/[\w.+-]+)")
 _MESSAGES = ("message/rfc822", "message/global", "text/rfc822-headers", "message/global-headers")
@@ -61,12 +61,21 @@ class Opened:
 
     @cached_property
     def report(self) -> str:
-        """Those texts without the email that is quoted beneath."""
-        return report_and_original(self.text)[0]
+        """Those texts without the email that is quoted in them or beneath."""
+        return report_and_original(self.text, returned=any(part.is_original for part in self.parts))[0]
+
+    @cached_property
+    def paragraphs(self) -> tuple[str, ...]:
+        """The report's, for many recipients are looked up in them."""
+        return paragraphs_of(self.report)
+
+    @cached_property
+    def lower_paragraphs(self) -> tuple[str, ...]:
+        return tuple(map(str.lower, self.paragraphs))
 
     @cached_property
     def original(self) -> Message | None:
-        """The headers of the email that is spoken of: a part of their own, or in the text; None where there are none."""
+        """The headers of the email that is spoken of: a part of their own, or in the text; None without any."""
         for part in self.parts:
             if part.is_original and (headers := _original(part)) is not None:
                 return headers
@@ -97,7 +106,13 @@ def split(octets: bytes) -> tuple[Message, bytes]:
 
 
 def read_headers(block: bytes) -> Message:
-    return BytesHeaderParser().parsebytes(block[: limits.HEADERS] + b"\n\n")
+    """The fields of a block. What is not ASCII is mostly UTF-8, and every octet is something in Latin-1."""
+    block = block[: limits.HEADERS]
+    try:
+        text = block.decode()
+    except UnicodeDecodeError:
+        text = block.decode("latin-1")
+    return HeaderParser().parsestr(f"{text}\n\n")
 
 
 def content_type(headers: Message) -> str:
@@ -131,8 +146,11 @@ def _parts(headers: Message, body: bytes, *, depth: int) -> Iterator[Part]:
     if not boundary or depth >= limits.DEPTH:
         yield Part(headers=headers, kind="text/plain" if kind.startswith("multipart/") else kind, body=body)
         return
-    for piece in islice(_pieces(body, boundary.encode("utf-8", "surrogateescape")), limits.PARTS):
+    pieces = list(islice(_pieces(body, boundary.encode("utf-8", "surrogateescape")), limits.PARTS))
+    for piece in pieces:
         yield from _parts(*split(piece), depth=depth + 1)
+    if not pieces:  # the boundary that was promised is nowhere
+        yield Part(headers=Message(), kind="text/plain", body=body)
 
 
 def _pieces(body: bytes, boundary: bytes) -> Iterator[bytes]:

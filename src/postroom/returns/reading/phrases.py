@@ -6,155 +6,169 @@ that mean something else, more of its sentence is written here.
 
 from __future__ import annotations
 
-FULL = (
-    "mailbox full", "mailbox is full", "mailbox was full", "mailbox too full", "mailfolder is full", "inbox is full",
-    "inbox full", "maildir over quota", "account is full", "account full", "over quota", "overquota", "over the quota",
-    "over its quota", "over their quota", "quota exceed", "quota has been exceed", "quota is exceed", "quota reached",
-    "quota violation", "quota limit", "out of quota", "out of storage", "quota full", "not enough storage",
-    "insufficient quota", "exceeded quota", "exceeds quota", "exceeded storage", "exceed the quota", "exceed mailbox",
-    "exceeded its storage", "exceeded the storage", "exceeded his quota", "exceeds the maximum mailbox",
-    "exceeds allowed quota", "exceeded their quota", "disk quota", "storage quota", "mailbox size limit", "mailbox full error",
-    "mailbox has exceeded", "no space left on user", "storage limit", "storage space", "too much mail data", "boite pleine",
-    "not enough disk space", "not enough space", "out of space", "insufficient space", "exceed the limit of the mailbox",
-    "mailbox exceeds", "has reached its limit", "mailbox over limit", "mailbox limit", "postfach ist voll",
-    "postfach voll", "speicherplatz", "kontingent", "boîte aux lettres pleine", "boîte pleine", "boite aux lettres pleine",
-    "buzón lleno", "buzon lleno", "casella piena", "caixa cheia", "caixa postal cheia", "skrzynka pełna",
-    "postvak is vol", "ящик переполнен", "переполнен", "メールボックスがいっぱい", "容量を超え", "受信容量", "邮箱已满", "信箱已满",
-    "空间不足", "user is overquota", "recipient overquota", "mailbox quota", "message would exceed", "exceeds mailbox",
-)  # fmt: skip
+
+def _phrases(written: str) -> tuple[str, ...]:
+    """Phrases between upright strokes; a line with `#` tells what follows."""
+    lines = (line.rstrip("|") for line in written.splitlines() if not line.startswith("#"))
+    return tuple(phrase.strip() for line in lines for phrase in line.split("|") if phrase.strip())
+
+
+FULL = _phrases("""
+mailbox full | mailbox is full | mailbox was full | mailbox too full | mailfolder is full | inbox is full |
+inbox full | maildir over quota | account is full | account full | over quota | overquota | over the quota |
+over its quota | over their quota | quota exceed | quota has been exceed | quota is exceed | quota reached |
+quota violation | quota limit | out of quota | out of storage | quota full | not enough storage |
+insufficient quota | exceeded quota | exceeds quota | exceeded storage | exceed the quota | exceed mailbox |
+exceeded its storage | exceeded the storage | exceeded his quota | exceeds the maximum mailbox |
+exceeds allowed quota | exceeded their quota | disk quota | storage quota | mailbox size limit |
+mailbox full error | mailbox has exceeded | no space left on user | storage limit | storage space |
+too much mail data | boite pleine | not enough disk space | not enough space | out of space | insufficient space |
+exceed the limit of the mailbox | mailbox exceeds | has reached its limit | mailbox over limit | mailbox limit |
+postfach ist voll | postfach voll | speicherplatz | kontingent | boîte aux lettres pleine | boîte pleine |
+boite aux lettres pleine | buzón lleno | buzon lleno | casella piena | caixa cheia | caixa postal cheia |
+skrzynka pełna | postvak is vol | ящик переполнен | переполнен | メールボックスがいっぱい | 容量を超え |
+受信容量 | 邮箱已满 | 信箱已满 | 空间不足 | user is overquota | recipient overquota | mailbox quota |
+message would exceed | exceeds mailbox
+""")
 """The mailbox is there, and has no room."""
 
-REFUSED = (
-    # Blocks and reputations
-    "blocked", "blacklist", "black list", "blocklist", "block list", "denylist", "deny list", "rbl", "dnsbl", "spamhaus",
-    "spamcop", "barracudacentral", "sorbs", "reputation", "senderbase", "is listed", "was listed", "been listed", "are listed", "currently listed", "listed by", "banned",
-    "not in whitelist", "not whitelisted", "greylist", "graylist", "grey-list", "grey list", "temporarily rejected",
-    "ip address has been", "client host rejected", "client host [", "sender rejected", "sender address rejected",
-    "sender denied", "sender verify failed", "sender verification", "verify sender", "sender is not allowed",
-    "sender not allowed", "reverse dns", "reverse lookup", "ptr record", "no ptr", "helo command rejected", "rdns",
-    "cannot find your hostname", "cannot find your reverse", "cannot resolve your", "invalid helo", "fcrdns",
-    "domain of sender", "sender domain", "sender's domain", "domain of the sender", "senders domain", "sender address",
-    "bad sender", "unknown sender", "invalid sender", "dynamic ip", "residential", "dial-up", "dialup", "connection refused",
-    "your access to submit", "your access to this mail system", "access from ip", "your ip", "ip rejected", "bad ip",
-    # Spam and content
-    "spam", "unsolicited", "junk mail", "bulk mail", "suspicious", "suspect", "phish", "virus", "malware", "infected",
-    "content filter", "content reject", "content of", "content was", "message content", "content policy", "bad content",
-    "looks like", "attachment", "url in", "links in", "malicious", "scan", "prohibited", "objectionable", "undesirable",
-    "message rejected", "message refused", "message was rejected", "mail rejected", "mail refused", "message blocked",
-    "rejected your message", "rejected the message", "rejected by header", "rejected by filter", "message not accepted",
-    "not accepted for policy", "rejected by policy", "rejected for policy", "administrative", "prohibition", "policy",
-    "policies", "local rule", "rule", "moderat", "not a member", "not allowed to post", "not permitted to", "permission",
-    "not authorized", "not authorised", "unauthorized", "authorization", "authentication", "unauthenticated", "auth required",
-    "authenticat", "dmarc", "dkim", "spf", "sender policy framework", "starttls", "tls", "encryption", "certificate",
-    "5322", "rfc5322", "rfc 5322", "rfc2822", "rfc 2822", "bare lf", "bare cr", "smtputf8", "8bitmime", "syntax error",
-    "header", "mime", "duplicate", "multiple from", "malformed message", "invalid message", "from header", "message-id",
-    "restricted", "only accepts", "accepts only", "does not accept messages from", "not accepting messages from",
-    "not accepting mail from", "does not accept mail from", "don't accept mail from", "refuse to accept", "refused by",
-    # Sizes and numbers
-    "too large", "too big", "too long", "message size", "size limit", "exceeds size", "maximum size", "exceeds the size",
-    "size exceed", "larger than", "exceeds fixed", "maximum message", "max message", "exceeds maximum", "message exceeds",
-    "too many", "too much", "too fast", "too quickly", "rate limit", "ratelimit", "rate-limit", "throttl", "exceeded",
-    "excessive", "limit reached", "over limit", "hourly limit", "daily limit", "per hour", "per day", "unusual rate",
-    "concurrent", "frequency", "try again later", "try later", "please try again", "retry later", "temporar",
-    # Relaying
-    "relay", "not our customer", "we do not relay", "not permitted to relay", "not configured to", "gateway",
-    # The system
-    "insufficient system", "system resources", "no space left", "disk full", "disk space", "out of memory", "overload",
-    "server busy", "too busy", "service unavailable", "service not available", "service is unavailable", "system error",
-    "internal error", "server error", "local error", "configuration error", "misconfigur", "software error",
-    "i/o error", "system is currently", "unable to process", "processing error", "resources temporarily",
-    "command output", "pipe to", "exit code", "exit status", "procmail", "cannot open", "can't create", "can't open",
-    "command died", "died with status", "mail loop", "loops back", "looping", "hop count", "hops exceeded",
-    "routing loop", "forwarding loop", "delivered-to header", "loop detected", "loop", "protocol error",
-    # The way
-    "timed out", "timeout", "time out", "time-out", "expired", "expire", "could not connect", "couldn't connect",
-    "cannot connect", "unable to connect", "can't connect", "connection reset", "connection was", "connection failed",
-    "connection timed", "connection lost", "connection dropped", "connection to", "lost connection", "connect to",
-    "conversation with", "no route to", "network is unreachable", "network unreachable", "network error",
-    "host unreachable", "host is unreachable", "not reachable", "unreachable", "undeliverable for",
-    "retry time", "retries", "max retry", "queue too long", "been in the queue", "has been queued", "still trying",
-    "delayed", "deferred", "not been able to deliver", "maximum time", "try again", "server failure", "servfail",
-    "name server timeout", "nameserver timeout", "name server:", "dns timeout", "temporary lookup", "lookup failed", "lookup failure",
-    "dns error", "name service error for name", "not responding", "no answer", "did not respond", "hung up",
-    # The account is there, and not in use
-    "suspend", "inactive", "not active", "not been active", "deactivated", "not activated", "disabled", "locked", "frozen", "on hold",
-    "temporarily unavailable", "currently unavailable", "dormant", "unpaid", "expired account", "account has been",
-    "account is closed", "out of service", "domain is not active", "recently", "not logged in", "no longer in use by",
-    "vacation", "gesperrt", "deaktiviert", "inactif", "désactivé", "suspendu", "desactivad", "отключ", "заблокир", "неактив",
-    # Others' tongues
-    "abgelehnt wegen", "zu groß", "zu gross", "trop gros", "trop volumineux", "demasiado grande", "refusé", "rejeté pour",
-    "bloqué", "blockiert", "bloqueado", "bloccato", "спам", "слишком больш", "スパム", "迷惑メール", "大きすぎ", "サイズ",
-    "一時的", "拒否", "权限", "垃圾", "频率", "投稿する権限",
-)  # fmt: skip
+REFUSED = _phrases("""
+# Blocks and reputations
+blocked | blacklist | black list | blocklist | block list | denylist | deny list | rbl | dnsbl | spamhaus |
+spamcop | barracudacentral | sorbs | reputation | senderbase | is listed | was listed | been listed | are listed |
+currently listed | listed by | banned | not in whitelist | not whitelisted | greylist | graylist | grey-list |
+grey list | temporarily rejected | ip address has been | client host rejected | client host [ | sender rejected |
+sender address rejected | sender denied | sender verify failed | sender verification | verify sender |
+sender is not allowed | sender not allowed | reverse dns | reverse lookup | ptr record | no ptr |
+helo command rejected | rdns | cannot find your hostname | cannot find your reverse | cannot resolve your |
+invalid helo | fcrdns | domain of sender | sender domain | sender's domain | domain of the sender |
+senders domain | sender address | bad sender | unknown sender | invalid sender | dynamic ip | residential |
+dial-up | dialup | connection refused | your access to submit | your access to this mail system | access from ip |
+your ip | ip rejected | bad ip
+# Spam and content
+spam | unsolicited | junk mail | bulk mail | suspicious | suspect | phish | virus | malware | infected |
+content filter | content reject | content of | content was | message content | content policy | bad content |
+looks like | attachment | url in | links in | malicious | scan | prohibited | objectionable | undesirable |
+message rejected | message refused | message was rejected | mail rejected | mail refused | message blocked |
+rejected your message | rejected the message | rejected by header | rejected by filter | message not accepted |
+not accepted for policy | rejected by policy | rejected for policy | administrative | prohibition | policy |
+policies | local rule | rule | moderat | not a member | not allowed to post | not permitted to | permission |
+not authorized | not authorised | unauthorized | authorization | authentication | unauthenticated |
+auth required | authenticat | dmarc | dkim | spf | sender policy framework | starttls | tls | encryption |
+certificate | 5322 | rfc5322 | rfc 5322 | rfc2822 | rfc 2822 | bare lf | bare cr | smtputf8 | 8bitmime |
+syntax error | header | mime | duplicate | multiple from | malformed message | invalid message | from header |
+message-id | restricted | only accepts | accepts only | does not accept messages from |
+not accepting messages from | not accepting mail from | does not accept mail from | don't accept mail from |
+refuse to accept | refused by
+# Sizes and numbers
+too large | too big | too long | message size | size limit | exceeds size | maximum size | exceeds the size |
+size exceed | larger than | exceeds fixed | maximum message | max message | exceeds maximum | message exceeds |
+too many | too much | too fast | too quickly | rate limit | ratelimit | rate-limit | throttl | exceeded |
+excessive | limit reached | over limit | hourly limit | daily limit | per hour | per day | unusual rate |
+concurrent | frequency | try again later | try later | please try again | retry later | temporar
+# Relaying
+relay | not our customer | we do not relay | not permitted to relay | not configured to | gateway
+# The system
+insufficient system | system resources | no space left | disk full | disk space | out of memory | overload |
+server busy | too busy | service unavailable | service not available | service is unavailable | system error |
+internal error | server error | local error | configuration error | misconfigur | software error | i/o error |
+system is currently | unable to process | processing error | resources temporarily | command output | pipe to |
+exit code | exit status | procmail | cannot open | can't create | can't open | command died | died with status |
+mail loop | loops back | looping | hop count | hops exceeded | routing loop | forwarding loop |
+delivered-to header | loop detected | loop | protocol error
+# The way
+timed out | timeout | time out | time-out | expired | expire | could not connect | couldn't connect |
+cannot connect | unable to connect | can't connect | connection reset | connection was | connection failed |
+connection timed | connection lost | connection dropped | connection to | lost connection | connect to |
+conversation with | no route to | network is unreachable | network unreachable | network error |
+host unreachable | host is unreachable | not reachable | unreachable | undeliverable for | retry time | retries |
+max retry | queue too long | been in the queue | has been queued | still trying | delayed | deferred |
+not been able to deliver | maximum time | try again | server failure | servfail | name server timeout |
+nameserver timeout | name server: | dns timeout | temporary lookup | lookup failed | lookup failure | dns error |
+malformed or unexpected name server | not responding | no answer | did not respond | hung up
+# The account is there, and not in use
+suspend | inactive | not active | not been active | deactivated | not activated | disabled | locked | frozen |
+on hold | temporarily unavailable | currently unavailable | dormant | unpaid | expired account |
+account has been | account is closed | out of service | domain is not active | recently | not logged in |
+no longer in use by | vacation | gesperrt | deaktiviert | inactif | désactivé | suspendu | desactivad | отключ |
+заблокир | неактив
+# Others' tongues
+abgelehnt wegen | zu groß | zu gross | trop gros | trop volumineux | demasiado grande | refusé | rejeté pour |
+bloqué | blockiert | bloqueado | bloccato | спам | слишком больш | スパム | 迷惑メール | 大きすぎ | サイズ |
+一時的 | 拒否 | 权限 | 垃圾 | 频率 | 投稿する権限
+""")
 """It was refused or lost for something that may be otherwise the next time."""
 
-ABSENT_DOMAIN = (
-    "host unknown", "unknown host", "unknown domain", "domain unknown", "no such domain", "no such host", "nxdomain",
-    "host not found", "domain not found", "domain name not found", "domain does not exist", "domain doesn't exist",
-    "host does not exist", "invalid domain", "illegal host", "domain could not be found", "domain couldn't be found",
-    "couldn't find any host named", "could not find any host", "couldn't find any host by that name", "bad destination system",
-    "nonexistent domain", "non-existent domain", "non-existent host", "name or domain not found", "no mx record",
-    "unrouteable mail domain", "unroutable domain", "domain isn't in", "unresolvable domain", "non esistente",
-    "recipient domain not found", "all relevant mx records point to non-existent", "domain part of the address is invalid",
-    "domain name does not exist", "is not a valid domain", "because the domain",
-    "dns hard", "couldn't find a mail exchanger", "could not find a mail exchanger", "domain is not valid", "no valid host", "has no mail exchanger", "host/domain is unknown",
-)  # fmt: skip
+ABSENT_DOMAIN = _phrases("""
+host unknown | unknown host | unknown domain | domain unknown | no such domain | no such host | nxdomain |
+host not found | domain not found | domain name not found | domain does not exist | domain doesn't exist |
+host does not exist | invalid domain | illegal host | domain could not be found | domain couldn't be found |
+couldn't find any host named | could not find any host | couldn't find any host by that name |
+bad destination system | nonexistent domain | non-existent domain | non-existent host | name or domain not found |
+no mx record | unrouteable mail domain | unroutable domain | domain isn't in | unresolvable domain |
+non esistente | recipient domain not found | all relevant mx records point to non-existent |
+domain part of the address is invalid | domain name does not exist | is not a valid domain | because the domain |
+dns hard | couldn't find a mail exchanger | could not find a mail exchanger | domain is not valid |
+no valid host | has no mail exchanger | host/domain is unknown
+""")
 
-UNWILLING_DOMAIN = (
-    "null mx", "nullmx", "does not accept mail", "does not accept e-mail", "does not accept email", "accepts no mail",
-    "domain accepts no", "system not accepting network messages", "not accepting network messages", "does not receive mail",
-    "do not accept email", "domain never sends or receives",
-)  # fmt: skip
+UNWILLING_DOMAIN = _phrases("""
+null mx | nullmx | does not accept mail | does not accept e-mail | does not accept email | accepts no mail |
+domain accepts no | system not accepting network messages | not accepting network messages |
+does not receive mail | do not accept email | domain never sends or receives
+""")
 """A domain that never takes mail, RFC 7505."""
 
-MOVED = ("has moved", "user moved", "mailbox moved", "address has changed", "has been replaced by", "has changed to",
-         "user not local; please try", "no longer employed", "no longer with this company", "no longer works")  # fmt: skip
+MOVED = _phrases("""
+has moved | user moved | mailbox moved | address has changed | has been replaced by | has changed to |
+user not local; please try | no longer employed | no longer with this company | no longer works
+""")
 
-ABSENT_SURELY = (
-    "not listed in domino directory", "not listed in public name", "not listed in address book", "ディレクトリのリストにありません",
-    "not listed in lotus notes", "this user doesn't have a", "this user does not have a", "delivery error: dd",
-    "requested action not taken: mailbox unavailable", "recipname not unique or not found",
-    "the email account that you tried to reach does not exist. please try",
-)  # fmt: skip
+ABSENT_SURELY = _phrases("""
+not listed in domino directory | not listed in public name | not listed in address book |
+ディレクトリのリストにありません | not listed in lotus notes | delivery error: dd this user |
+requested action not taken: mailbox unavailable | recipname not unique or not found |
+the recipient name is not recognized | invalid final delivery userid |
+the email account that you tried to reach does not exist. please try
+""")
 """Words that only somebody says who has looked the mailbox up, whatever they reply to."""
 
-ABSENT_USER = (
-    "user unknown", "unknown user", "no such user", "no such recipient", "no such mailbox", "no such address",
-    "no such person", "no such account", "no such email", "no such local", "no such name", "no such id", "no such uid",
-    "user not found", "user isn't found", "recipient not found", "mailbox not found", "address not found", "account not found",
-    "user could not be found", "recipient could not be found", "mailbox could not be found", "wasn't found at",
-    "was not found at", "couldn't be found", "can not be found", "cannot be found", "not found in directory",
-    "user does not exist", "user doesn't exist", "user not exist", "mailbox does not exist", "mailbox doesn't exist",
-    "mailbox not exist", "account does not exist", "account doesn't exist", "account that you tried to reach does not",
-    "address does not exist", "address doesn't exist", "recipient does not exist", "recipient doesn't exist",
-    "recipient no longer", "does not exist here", "doesn't exist here", "do not exist", "does not exist",
-    "doesn't exist", "don't exist", "not exist", "is not exist", "not exists", "doesn't have a", "does not have a",
-    "doesn't have an account", "user has no account", "no account by that name", "no mailbox here", "no mailbox",
-    "isn't a user", "not a valid user", "not a valid mailbox", "not a valid recipient", "not a known user",
-    "not a valid address", "is not a known", "is not known", "is unknown", "unknown recipient", "recipient unknown",
-    "unknown address", "address unknown", "unknown mailbox", "mailbox unknown", "unknown account", "account unknown",
-    "unknown local", "local user unknown", "unknown or illegal", "unknown or invalid", "unknown email", "unknown virtual",
-    "undefined mail alias", "unknown in virtual", "unknown in local", "unknown in relay", "in virtual mailbox table",
-    "in local recipient table", "in relay recipient table", "in virtual alias table",
-    "invalid recipient", "invalid mailbox", "invalid user", "invalid address", "invalid account", "invalid local",
-    "recipient invalid", "recipient address invalid", "address invalid", "bad destination mailbox", "bad recipient",
-    "bad address", "bad mailbox", "illegal user", "incorrect address", "wrong address",
-    "recipient address rejected: user", "recipient rejected: user", "recipient address rejected: undeliverable address",
-    "not listed in", "not in our", "not in the", "not our user", "not local", "not one of our", "no valid recipient",
-    "user not known", "not known here", "name not recognised", "name not recognized", "address not recognized",
-    "recipient not recognized", "recipname not", "unable to find user", "can't find user", "could not find user",
-    "there is no user", "there is no such", "there's no user", "we don't have a user", "have no user", "has no user",
-    "no user here", "no user by that name", "no one by that name", "this address no longer accepts mail",
-    "address no longer", "no longer valid", "no longer exists", "no longer available", "no longer on", "no longer accepts",
-    "mailbox unavailable", "mailbox is unavailable", "unrouteable address", "unroutable address", "account closed",
-    "email address could not be found", "user mailbox not found", 
-    "recipient address not found", "user unkown", "unknow user", "no existe",
-    "delivery to the following recipient failed", "undeliverable address", "addressee unknown", "delivery error: dd",
-    "this user doesn't have", "this user does not have", "deleted", "destinatario sconosciuto", "utente sconosciuto",
-    "unbekannter empfänger", "empfänger unbekannt", "empfaenger unbekannt", "unbekannter benutzer", "benutzer unbekannt",
-    "adresse unbekannt", "existiert nicht", "nicht gefunden", "gibt es nicht", "inconnu", "n'existe pas", "inexistant",
-    "destinataire inconnu", "usuario desconocido", "destinatario desconocido", "usuário desconhecido", "não existe",
-    "desconhecido", "onbekend", "bestaat niet", "okänd", "nieznany", "nie istnieje", "neexistuje", "не найден",
-    "не существует", "неизвестный", "nav atrasts", "存在しません", "存在しない", "見つかりません", "見つからない", "不存在", "없는",
-    "宛先不明", "ユーザが見つ", "リストにありません",
-)  # fmt: skip
+ABSENT_USER = _phrases("""
+user unknown | unknown user | no such user | no such recipient | no such mailbox | no such address |
+no such person | no such account | no such email | no such local | no such name | no such id | no such uid |
+user not found | user isn't found | recipient not found | mailbox not found | address not found |
+account not found | user could not be found | recipient could not be found | mailbox could not be found |
+wasn't found at | was not found at | couldn't be found | can not be found | cannot be found |
+not found in directory | user does not exist | user doesn't exist | user not exist | mailbox does not exist |
+mailbox doesn't exist | mailbox not exist | account does not exist | account doesn't exist |
+account that you tried to reach does not | address does not exist | address doesn't exist |
+recipient does not exist | recipient doesn't exist | recipient no longer | does not exist here |
+doesn't exist here | do not exist | does not exist | doesn't exist | don't exist | not exist | is not exist |
+not exists | doesn't have an account | user has no account |
+no account by that name | no mailbox here | no mailbox | isn't a user | not a valid user | not a valid mailbox |
+not a valid recipient | not a known user | not a valid address | is not a known | is not known | is unknown |
+unknown recipient | recipient unknown | unknown address | address unknown | unknown mailbox | mailbox unknown |
+unknown account | account unknown | unknown local | local user unknown | unknown or illegal | unknown or invalid |
+unknown email | unknown virtual | undefined mail alias | unknown in virtual | unknown in local |
+unknown in relay | in virtual mailbox table | in local recipient table | in relay recipient table |
+in virtual alias table | invalid recipient | invalid mailbox | invalid user | invalid address | invalid account |
+invalid local | recipient invalid | recipient address invalid | address invalid | bad destination mailbox |
+bad recipient | bad address | bad mailbox | illegal user | incorrect address | wrong address |
+recipient address rejected: user | recipient rejected: user | recipient address rejected: undeliverable address |
+not listed in | not in our | not our user | not one of our | no valid recipient |
+user not known | not known here | name not recognised | name not recognized | address not recognized |
+recipient not recognized | recipname not | unable to find user | can't find user | could not find user |
+there is no user | there is no such | there's no user | we don't have a user | have no user | has no user |
+no user here | no user by that name | no one by that name | this address no longer accepts mail |
+address no longer | no longer valid | no longer exists | no longer available | no longer on | no longer accepts |
+mailbox unavailable | mailbox is unavailable | unrouteable address | unroutable address | account closed |
+email address could not be found | user mailbox not found | recipient address not found | user unkown |
+unknow user | no existe | undeliverable address | addressee unknown |
+delivery error: dd | this user doesn't have | this user does not have | destinatario sconosciuto |
+utente sconosciuto | unbekannter empfänger | empfänger unbekannt | empfaenger unbekannt | unbekannter benutzer |
+benutzer unbekannt | adresse unbekannt | existiert nicht | nicht gefunden | gibt es nicht | inconnu |
+n'existe pas | inexistant | destinataire inconnu | usuario desconocido | destinatario desconocido |
+usuário desconhecido | não existe | desconhecido | onbekend | bestaat niet | okänd | nieznany | nie istnieje |
+neexistuje | не найден | не существует | неизвестный | nav atrasts | 存在しません | 存在しない | 見つかりません |
+見つからない | 不存在 | 없는 | 宛先不明 | ユーザが見つ | リストにありません
+""")

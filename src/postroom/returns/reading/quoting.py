@@ -7,19 +7,54 @@ import re
 from postroom.returns.reading import limits
 
 _HEADER_LINE = re.compile(r"(?:[ >|]{0,4})([A-Za-z][A-Za-z0-9-]{1,50}):")
+_BETWEEN = re.compile(r"\n[ \t]*\n")
+_DRAWN = re.compile(r"^[ \t>]*[-=*_]{3}.*$", re.MULTILINE)
 _KNOWN = frozenset(
-    "received return-path from to subject date message-id mime-version content-type reply-to x-mailer cc sender "
-    "dkim-signature x-received delivered-to references in-reply-to x-originating-ip user-agent".split()
+    [
+        "received",
+        "return-path",
+        "from",
+        "to",
+        "subject",
+        "date",
+        "message-id",
+        "mime-version",
+        "content-type",
+        "reply-to",
+        "x-mailer",
+        "cc",
+        "sender",
+        "dkim-signature",
+        "x-received",
+        "delivered-to",
+        "references",
+        "in-reply-to",
+        "x-originating-ip",
+        "user-agent",
+        "sent",
+    ]
 )
 
 
-def report_and_original(text: str) -> tuple[str, str]:
-    """A text, and the headers of an email that stand at its end; the second is empty where there are none."""
+def report_and_original(text: str, *, returned: bool = False) -> tuple[str, str]:
+    """A text, and the headers of an email that stand in it; the second is empty where there are none.
+
+    What follows those headers is that email, unless it was returned beside the text: then they are an excerpt.
+    """
     lines = text.split("\n")[: limits.LINES]
     for number in range(len(lines)):
         if _begins_headers(lines, number):
-            return "\n".join(lines[:number]), _block(lines, number)
+            block = _block(lines, number)
+            excerpt = returned or "sent" in map(_name, block)  # Exchange's «Your message To: … Subject: … Sent: …»
+            rest = lines[number + len(block) :] if excerpt else []
+            return "\n".join(lines[:number] + rest), "\n".join(map(_plain, block))
     return "\n".join(lines), ""
+
+
+def paragraphs_of(report: str) -> tuple[str, ...]:
+    """What stands between empty lines, without lines that are drawn."""
+    lines = [line[: limits.LINE] for line in report.split("\n")[: limits.LINES]]
+    return tuple(_BETWEEN.split(_DRAWN.sub("", "\n".join(lines))))
 
 
 def _begins_headers(lines: list[str], at: int) -> bool:
@@ -39,11 +74,12 @@ def _name(line: str) -> str:
     return found[1].lower() if found else ""
 
 
-def _block(lines: list[str], at: int) -> str:
-    block: list[str] = []
-    for line in lines[at:]:
-        if not line.strip():
-            break
-        folded = line[:1] in " \t" and not _name(line)
-        block.append(line[: limits.HEADER] if folded else line.lstrip(" >|")[: limits.HEADER])
-    return "\n".join(block)
+def _block(lines: list[str], at: int) -> list[str]:
+    end = next((number for number in range(at, len(lines)) if not lines[number].strip()), len(lines))
+    return lines[at:end]
+
+
+def _plain(line: str) -> str:
+    """A header without the marks that quote it; a folded line stays one."""
+    folded = line[:1] in " \t" and not _name(line)
+    return (line if folded else line.lstrip(" >|"))[: limits.HEADER]

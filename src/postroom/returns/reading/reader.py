@@ -18,9 +18,11 @@ from postroom.returns.reading.notices import read_notice
 from postroom.returns.reading.opening import Opened, content_type, opened, parameter, raw, split
 from postroom.returns.reading.original import message_ids
 from postroom.returns.reading.own import looks_ours
+from postroom.returns.reading.reports import looks_like_a_report
 from postroom.returns.reading.values import Reading, Unclear
-from postroom.returns.reading.words import looks_like_a_report, read_words
+from postroom.returns.reading.words import read_words
 
+STUMBLED = "the reader stumbled over it"
 _DELIVERED_TO = ("Delivered-To", "X-Original-To", "Envelope-To", "X-Envelope-To", "X-Delivered-To", "To", "Cc")
 
 
@@ -30,6 +32,13 @@ def read(octets: bytes, *, ours: Callable[[str], bool] | None = None, limit: int
     `ours` tells of a Message-ID whether an email of ours has it; without it, ours are known by the way they are
     written. Of a message longer than `limit` octets, its beginning is read.
     """
+    try:
+        return _read(octets, ours, limit)
+    except Exception as error:  # noqa: BLE001 – what one message does to us must not keep the next from being read
+        return Reading(kind=Unclear.UNREADABLE, problem=f"{STUMBLED} ({type(error).__name__}); please report this")
+
+
+def _read(octets: bytes, ours: Callable[[str], bool] | None, limit: int) -> Reading:
     message = opened(octets, limit=limit)
     ids = message_ids(raw(message.headers, "Message-ID"))
     id = ids[0] if ids else ""

@@ -15,7 +15,8 @@ from postroom.returns.reading.opening import Opened, raw
 
 _MONTHS: tuple[tuple[str, ...], ...] = (
     ("january", "jan", "januar", "jänner", "janvier", "enero", "gennaio", "janeiro", "januari", "stycznia", "января"),
-    ("february", "feb", "februar", "février", "fevrier", "febrero", "febbraio", "fevereiro", "februari", "lutego", "февраля"),
+    ("february", "feb", "februar", "février", "fevrier", "febrero", "febbraio", "fevereiro", "februari", "lutego",
+     "февраля"),
     ("march", "mar", "märz", "maerz", "mars", "marzo", "março", "maart", "marca", "марта"),
     ("april", "apr", "avril", "abril", "aprile", "kwietnia", "апреля"),
     ("may", "mai", "mayo", "maggio", "maio", "mei", "maj", "maja", "мая"),
@@ -25,7 +26,8 @@ _MONTHS: tuple[tuple[str, ...], ...] = (
     ("september", "sep", "sept", "septembre", "septiembre", "settembre", "setembro", "września", "сентября"),
     ("october", "oct", "oktober", "okt", "octobre", "octubre", "ottobre", "outubro", "października", "октября"),
     ("november", "nov", "novembre", "noviembre", "novembro", "listopada", "ноября"),
-    ("december", "dec", "dezember", "dez", "décembre", "decembre", "diciembre", "dicembre", "dezembro", "december", "grudnia", "декабря"),
+    ("december", "dec", "dezember", "dez", "décembre", "decembre", "diciembre", "dicembre", "dezembro", "grudnia",
+     "декабря"),
 )  # fmt: skip
 _MONTH = {name: number for number, names in enumerate(_MONTHS, start=1) for name in names}
 _NAME = "|".join(sorted(_MONTH, key=len, reverse=True))
@@ -33,20 +35,28 @@ _DAY = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|(?:mon|
 _BACK = (
     r"(?:be |am |i'm )?back (?:in (?:the|my) office |at work |at my desk |online )?(?:again )?(?:on|from|by)?"
     r"|return(?:ing)? (?:to (?:the |my )?(?:office|work) )?(?:on|from)?|available again (?:on|from)"
-    r"|(?:zurück|wieder (?:da|erreichbar|im büro|im haus|im hause|für sie da|anwesend|zurück)) (?:ab|am|seit)?(?: dem)?|wieder (?:ab|am)(?: dem)?"
+    r"|(?:zurück|wieder (?:da|erreichbar|im büro|im haus|im hause|für sie da|anwesend|zurück)) (?:ab|am"
+    r"|seit)?(?: dem)?|wieder (?:ab|am)(?: dem)?"
     r"|ab (?:dem )?(?=[^\n]{3,40}wieder)|am (?=[^\n]{3,40}(?:zurück|wieder))"
-    r"|de retour (?:au bureau )?(?:le|à partir du|dès le)?|(?:vuelvo|regreso|estaré de vuelta|volveré|regresaré) (?:a la oficina )?el(?: día)?"
-    r"|(?:rientro|rientrerò|tornerò|di ritorno) (?:in ufficio )?(?:il|dal)|(?:retorno|estarei de volta|volto|regressarei)(?: ao escritório)? (?:em|no dia|a)"
-    r"|(?:weer|terug) (?:aanwezig |bereikbaar |op kantoor )?(?:op|vanaf)|tillbaka (?:den|på kontoret den)?|вернусь|буду на месте с|с (?=[^\n]{3,30}буду)"
+    r"|de retour (?:au bureau )?(?:le|à partir du|dès le)?|(?:vuelvo|regreso|estaré de vuelta|volveré"
+    r"|regresaré) (?:a la oficina )?el(?: día)?"
+    r"|(?:rientro|rientrerò|tornerò|di ritorno) (?:in ufficio )?(?:il|dal)|(?:retorno|estarei de volta|volto"
+    r"|regressarei)(?: ao escritório)? (?:em|no dia|a)"
+    r"|(?:weer|terug) (?:aanwezig |bereikbaar |op kantoor )?(?:op|vanaf)|tillbaka (?:den|på kontoret den)?"
+    r"|вернусь|буду на месте с|с (?=[^\n]{3,30}буду)"
 )
 _UNTIL = r"until|till|hasta el(?: día)?|fino al?|até (?:o dia |dia )?|jusqu'au"
-_THROUGH = r"through|up to and including|bis (?:zum |einschließlich |einschl\. |inkl\. |inklusive |einschließlich zum )?(?:dem )?|tot en met|t/m|t\.m\.|до|do dnia"
+_THROUGH = (
+    r"through|up to and including|bis (?:einschließlich |einschl\. |inkl\. |inklusive )?(?:zum |dem )?"
+    r"|tot en met|t/m|до|do dnia"
+)
 _BETWEEN = rf"\s*:?\s*(?:the )?(?:(?:{_DAY})\.?,?\s*(?:(?:den|dem|the|le|el|il)\s+)?)?"
 _DATE = (
     r"(?:(?P<iso>\d{4}-\d{2}-\d{2})"
     r"|(?P<dotted>\d{1,2}\. ?\d{1,2}\.(?: ?\d{4}| ?\d{2}(?!\d))?)"
     r"|(?P<slashed>\d{1,2}[/-]\d{1,2}[/-](?:\d{4}|\d{2}(?!\d)))"
-    rf"|(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.|º)?\s*(?:of |de |di )?(?P<named>{_NAME})\b\.?,?(?:\s*(?:de )?(?P<year>\d{{4}}))?"
+    rf"|(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.|º)?\s*(?:of |de "
+    rf"|di )?(?P<named>{_NAME})\b\.?,?(?:\s*(?:de )?(?P<year>\d{{4}}))?"
     rf"|(?P<named2>{_NAME})\b\.?\s*(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,?\s*(?P<year2>\d{{4}}))?)"
 )
 _SAID = tuple(

@@ -28,13 +28,19 @@ class Phase(StrEnum):
     UNKNOWN = ""
     RECIPIENT = "recipient"
     CONTENT = "content"
+    SENDER = "sender"
 
 
 _CONTENT = re.compile(
-    r"reply to (?:the )?(?:end of )?data|end of data|after (?:end of )?(?:data|i sent the message|sending (?:the )?data)"
+    r"reply to (?:the )?(?:end of )?data|end of data|after (?:end of )?(?:data|i sent the message"
+    r"|sending (?:the )?data)"
     r"|after \.|>>> (?:data|bdat|\.)\s|response to data|data command|failed after i sent|data send|smtp:data"
     r"|did not like our data|message content|smtp command\s+data|after pipelined end of data|after end of data"
     r"|sending end of data|final delivery dot",
+)
+_SENDER = re.compile(
+    r"reply to mail from|after mail from|after pipelined mail from|>>> mail from|did not like our mail from"
+    r"|response to mail from|does not like sender|smtp command\s+mail|on mail from|smtp:mail"
 )
 _RECIPIENT = re.compile(
     r"reply to rcpt|after rcpt|after pipelined rcpt|>>> rcpt|does not like recipient|did not like our rcpt"
@@ -83,7 +89,7 @@ def status_in(text: str) -> str:
     """The first enhanced status code that tells more than its class, else the first."""
     found = _STATUS.findall(text[: limits.JUDGED])
     telling = [each for each in found if not each.endswith(".0.0")]
-    return (telling or found or [""])[0]
+    return str((telling or found or [""])[0])
 
 
 def code_in(text: str) -> int | None:
@@ -100,4 +106,6 @@ def phase_in(text: str) -> Phase:
     lower = text[: limits.JUDGED].lower()
     if _CONTENT.search(lower) or _NOBODY.search(lower):
         return Phase.CONTENT
-    return Phase.RECIPIENT if _RECIPIENT.search(lower) else Phase.UNKNOWN
+    if _RECIPIENT.search(lower):
+        return Phase.RECIPIENT
+    return Phase.SENDER if _SENDER.search(lower) else Phase.UNKNOWN

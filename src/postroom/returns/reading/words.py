@@ -15,37 +15,14 @@ from postroom.returns.reading.decoding import words
 from postroom.returns.reading.opening import Opened, raw
 from postroom.returns.reading.original import about, original_recipients
 from postroom.returns.reading.prose import said_of, without_origins
+from postroom.returns.reading.reports import looks_like_a_report
 from postroom.returns.reading.saying import Saying, saying
 from postroom.returns.reading.values import Reading, Returned
 from postroom.vocabulary import BounceClass, Return
 
-_SENDER = re.compile(
-    r"mailer-?daemon|postmaster|mail delivery|delivery (?:sub)?system|mail system|mail administrator|mailadmin"
-    r"|mmsc|ndr admin|root@|no-?reply.*bounce|mail router|message router",
-    re.IGNORECASE,
-)
-_SUBJECT = re.compile(
-    r"undeliver|not delivered|delivery (?:status|fail|error|has fail|problem|report|notification|delay)|failure notice"
-    r"|returned mail|returned to sender|mail fail|delivery of|could ?n.t be delivered|could not be delivered"
-    r"|couldn't be delivered|non.?delivery|mail error|mail system error|message status|failed (?:mail|delivery|recipient)"
-    r"|delivery unsuccessful|unzustellbar|nicht zugestellt|zustellung|fehlgeschlagen|non remis|échec|non distribu"
-    r"|no entregad|no se puede entregar|non recapitat|mancato recapito|não entregue|niedostarcz|не доставлен"
-    r"|недоставлен|配信不能|配送できません|配信できません|送信できません|退信|delayed|returning message to sender|warning: message"
-    r"|user unknown|mail could not|undelivered|unable to deliver|bounce|rejected|message not",
-    re.IGNORECASE,
-)
-_OPENING = re.compile(
-    r"could not be delivered|couldn't be delivered|cannot be delivered|can't be delivered|was not delivered"
-    r"|wasn't delivered|unable to deliver|not able to deliver|had (?:permanent|transient|delivery)|delivery (?:to|of) "
-    r"|permanent(?:ly)? (?:fatal )?(?:error|fail)|following (?:address|recipient|mail|error)|has been delayed"
-    r"|failed to deliver|not been delivered|undeliverable|delivery fail|did not reach|error delivering|bounced"
-    r"|nicht zugestellt|konnte nicht|n'a pas pu être|no pudo ser|no se pudo|non è stato possibile"
-    r"|не может быть доставлено|не удалось доставить|送信できません|配信できません|配送できません|送信に失敗|届けることができません"
-    r"|mailbox is full|no such user|user unknown|rejected",
-    re.IGNORECASE,
-)
 _DELAY = re.compile(
-    r"warning message only|has been delayed|is delayed|was delayed|will (?:keep|continue) (?:trying|to try)|still trying"
+    r"warning message only|has been delayed|is delayed|was delayed|will (?:keep|continue) (?:trying|to try)"
+    r"|still trying"
     r"|\(delay\)|delivery delay|delayed mail|do not need to re-?send|not yet been delivered|will be retried"
     r"|temporary failure report|delivery will continue|no action is required|: delayed|message delayed",
     re.IGNORECASE,
@@ -62,19 +39,6 @@ def read_words(opened: Opened) -> Reading | None:
     kind = Return.DEFERRED if _delays(opened) else Return.BOUNCED
     recipients = tuple(returned(opened, address, kind, alone=len(named) == 1) for address in named)
     return Reading(kind=kind, recipients=recipients, about=about(opened), reader="words")
-
-
-def looks_like_a_report(opened: Opened) -> bool:
-    """Whether sender, subject and sentences make it one: two of the three."""
-    subject = words(raw(opened.headers, "Subject"))
-    sender = words(raw(opened.headers, "From")) + " " + raw(opened.headers, "Return-Path")
-    program = _SENDER.search(sender) is not None or raw(opened.headers, "Return-Path").strip() == "<>"
-    signs = (
-        program,
-        _SUBJECT.search(subject) is not None,
-        _OPENING.search(opened.report[:5_000]) is not None,
-    )
-    return sum(signs) >= 2 or "X-Failed-Recipients" in opened.headers
 
 
 def returned(opened: Opened, address: str, kind: Return, *, alone: bool) -> Returned:
@@ -104,6 +68,8 @@ def _named(opened: Opened) -> list[str]:
     """Whom it is about: those in its text whom the returned email was for, else as a header says, else those that stand
     where reports name them, else whom the returned email was for."""
     report = without_origins(opened.report)
+    if not addresses_in(report):
+        report = opened.report
     told = [each for each in addresses_in(report) if may_have_failed(opened, each)]
     wanted = original_recipients(opened.original)
     prominent = [each for each in told if each in _prominent(report)]
@@ -125,7 +91,11 @@ _PLACES = (
     re.compile(r"^[ \t>*-]{0,12}<([^\s<>]{1,200}@[^\s<>]{1,200})>", re.MULTILINE),
     re.compile(r"^\d{3} <([^\s<>]{1,200}@[^\s<>]{1,200})>\.\.\.", re.MULTILINE),
     re.compile(r"rcpt to: ?<([^\s<>]{1,200}@[^\s<>]{1,200})>", re.IGNORECASE),
-    re.compile(r"(?:recipients?|delivery failed|deliver(?:y|ed)? to|mail to|message to|addressed to|to)[: ]{1,3}<?([^\s<>]{1,200}@[^\s<>,;]{1,200})", re.IGNORECASE),
+    re.compile(
+        r"(?:recipients?|delivery failed|deliver(?:y|ed)? to|mail to|message to|addressed to"
+        r"|to)[: ]{1,3}<?([^\s<>]{1,200}@[^\s<>,;]{1,200})",
+        re.IGNORECASE,
+    ),
 )
 
 

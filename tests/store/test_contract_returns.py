@@ -154,7 +154,7 @@ def test_an_id_alone_is_not_believed_the_message_id_must_be_the_email_s(
 
 def test_a_bounce_that_mentions_no_email_is_kept_and_shown(outbox: Outbox) -> None:
     [noted] = note(outbox, bounce())
-    [kept] = outbox.database.run(returns(limit=9, unmatched=True))
+    [kept] = outbox.database.run(returns(limit=9, unclear=True))
 
     assert (kept.id, kept.email_id, kept.problem, kept.address) == (noted.id, None, UNMENTIONED, ADA)
     assert stopped(outbox) == []

@@ -7,7 +7,7 @@ import json as json_format
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -70,6 +70,11 @@ class Intake:
     ] = None
 
     @property
+    def asked(self) -> bool:
+        """Whether another place than standard input is named."""
+        return self.maildir is not None or self.listens
+
+    @property
     def listens(self) -> bool:
         return self.lmtp is not None or self.smtp is not None
 
@@ -83,7 +88,7 @@ class Intake:
             raise ConfigurationError("--accept-domain goes with --lmtp or --smtp")
 
 
-def take_in(target: Target, intake: Intake, *, json: bool) -> None:
+def take_in(target: Target, intake: Intake, files: Sequence[Path] = (), *, json: bool) -> None:
     """Take in what comes this way, and tell of each message."""
     intake.check()
     told = _as_json if json else _as_line
@@ -93,6 +98,9 @@ def take_in(target: Target, intake: Intake, *, json: bool) -> None:
     elif intake.maildir is not None:
         with target.outbox() as outbox:
             _from_maildir(outbox, intake, intake.maildir, told)
+    elif files:
+        with target.outbox() as outbox:
+            _from_files(outbox, files, told)
     else:
         _from_standard_input(target, told)
 
@@ -111,6 +119,15 @@ def _from_standard_input(target: Target, told: Callable[[Taken], str]) -> None:
 
 def _in_short(error: Exception) -> str:
     return f"the message could not be taken in ({type(error).__name__}); it is to be tried again"
+
+
+def _from_files(outbox: Outbox, files: Sequence[Path], told: Callable[[Taken], str]) -> None:
+    from postroom.returns.intake.standard_input import take_from
+
+    taker = _taker(outbox)
+    for file in files:
+        with file.open("rb") as message:
+            _print(told(take_from(message, taker)))
 
 
 def _from_maildir(outbox: Outbox, intake: Intake, maildir: Path, told: Callable[[Taken], str]) -> None:

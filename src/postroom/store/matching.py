@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from postroom.store.ids import new_id
-from postroom.store.notes import RETURNS, Mention, Note
+from postroom.store.notes import RETURNS, UNREADABLE, Mention, Note
 from postroom.store.suppressions import normal_address
 from postroom.vocabulary import EmailId, Return
 
@@ -52,6 +52,11 @@ class Arrival:
     @property
     def new(self) -> bool:
         return self.at is not None
+
+    @property
+    def unclear(self) -> bool:
+        """A person should look: nobody knows which email it is about, or what it says."""
+        return self.note.what == UNREADABLE or (self.said is not None and self.email_id is None)
 
     @property
     def said(self) -> Return | None:

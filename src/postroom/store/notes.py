@@ -13,6 +13,9 @@ KEPT = 256_000
 KEPT_UNCLEAR = 4 * KEPT
 """… and of one that a person has to look at: nobody could read it, or say which email it is about."""
 
+UNREADABLE = "unreadable"
+"""What a note says of a message that nobody could read."""
+
 LONGEST = 500
 """Characters of any text of a return."""
 
@@ -115,6 +118,8 @@ class StoredReturn:
     problem: str
     until: date | None
     feedback: str
+    unclear: bool
+    """A person should look: nobody knows which email it is about, or what it says."""
 
 
 def _plain(text: str) -> str:

@@ -48,13 +48,13 @@ def note_returns(notes: Sequence[Note], *, raw: Raw | None = None) -> Plan[list[
 
 
 def returns(
-    *, limit: int, before: str = LAST, what: str | None = None, unmatched: bool = False
+    *, limit: int, before: str = LAST, what: str | None = None, unclear: bool = False
 ) -> Plan[list[StoredReturn]]:
-    """One page of what came back, the latest first; with `unmatched`, only what is about no known email.
+    """One page of what came back, the latest first; with `unclear`, only what a person should look at.
 
     Read on with the last one's id as `before`.
     """
-    name = "unmatched_returns" if unmatched else "returns"
+    name = "unclear_returns" if unclear else "returns"
     return [_read(row) for row in (yield ask(name, limit=limit, before=before, what=what))]
 
 
@@ -144,6 +144,7 @@ def _as_row(each: Arrival) -> dict[str, Any]:
         "problem": note.problem,
         "until": note.until.isoformat() if note.until else None,
         "feedback": note.feedback,
+        "unclear": each.unclear,
     }
 
 
@@ -264,10 +265,11 @@ def _noted(each: Arrival) -> Noted:
 def _read(row: Row) -> StoredReturn:
     names = (
         "id", "source", "source_id", "part", "received_at", "what", "bounce_class", "status", "code", "text", "address",
-        "email_id", "message_id", "reader", "problem", "until", "feedback",
+        "email_id", "message_id", "reader", "problem", "until", "feedback", "unclear",
     )  # fmt: skip
     found = dict(zip(names, row, strict=True))
     found["received_at"] = instant(found["received_at"])
+    found["unclear"] = bool(found["unclear"])
     found["bounce_class"] = _bounce_class(found["bounce_class"])
     found["until"] = date.fromisoformat(found["until"]) if found["until"] else None
     return StoredReturn(**found)

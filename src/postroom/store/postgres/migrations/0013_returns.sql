@@ -20,12 +20,13 @@ CREATE TABLE postroom.returns (
     reader       text        NOT NULL DEFAULT '',
     problem      text        NOT NULL DEFAULT '',
     until        date,
-    feedback     text        NOT NULL DEFAULT ''
+    feedback     text        NOT NULL DEFAULT '',
+    -- A person should look: nobody knows which email it is about, or what it says.
+    unclear      boolean     NOT NULL
 );
 CREATE UNIQUE INDEX returns_source ON postroom.returns (source, source_id, part);
 CREATE INDEX returns_email ON postroom.returns (email_id, id) WHERE email_id IS NOT NULL;
--- What a person should look at: nobody knows which email it is about, or what it says.
-CREATE INDEX returns_unmatched ON postroom.returns (id) WHERE email_id IS NULL;
+CREATE INDEX returns_unclear ON postroom.returns (id) WHERE unclear;
 
 -- The messages themselves, cut where they are long; apart, so that lists stay narrow.
 CREATE TABLE postroom.return_messages (

@@ -2,7 +2,7 @@
 
 -- fragment: returned
 r.id::text, r.source, r.source_id, r.part, r.received_at, r.what, r.bounce_class, r.status, r.code, r.text, r.address,
-r.email_id::text, r.message_id, r.reader, r.problem, r.until::text, r.feedback
+r.email_id::text, r.message_id, r.reader, r.problem, r.until::text, r.feedback, r.unclear
 
 -- The emails that a message may be about, locked in one order, with everybody they were ever for.
 -- name: returned_emails
@@ -18,14 +18,15 @@ FOR UPDATE OF e;
 -- name: note_returns
 INSERT INTO postroom.returns (
     id, source, source_id, part, received_at, what, bounce_class, status, code, text, address, email_id, message_id,
-    reader, problem, until, feedback
+    reader, problem, until, feedback, unclear
 )
 SELECT
     n.id, n.source, n.source_id, n.part, {now}, n.what, n.bounce_class, n.status, n.code, n.text, n.address, n.email_id,
-    n.message_id, n.reader, n.problem, n.until, n.feedback
+    n.message_id, n.reader, n.problem, n.until, n.feedback, n.unclear
 FROM json_to_recordset((:returns::text)::json) AS n (
     id uuid, source text, source_id text, part integer, what text, bounce_class text, status text, code integer,
-    text text, address text, email_id uuid, message_id text, reader text, problem text, until date, feedback text
+    text text, address text, email_id uuid, message_id text, reader text, problem text, until date, feedback text,
+    unclear boolean
 )
 ORDER BY n.source, n.source_id, n.part
 ON CONFLICT (source, source_id, part) DO NOTHING
@@ -64,11 +65,11 @@ WHERE r.id < :before::uuid
 ORDER BY r.id DESC
 LIMIT :limit::bigint;
 
--- The same of what nobody could match to an email.
--- name: unmatched_returns
+-- The same of what a person should look at.
+-- name: unclear_returns
 SELECT {returned}
 FROM postroom.returns r
-WHERE r.email_id IS NULL AND r.id < :before::uuid
+WHERE r.unclear AND r.id < :before::uuid
     AND (:what::text IS NULL OR r.what = :what::text)
 ORDER BY r.id DESC
 LIMIT :limit::bigint;

@@ -20,12 +20,13 @@ CREATE TABLE postroom_returns (
     reader       TEXT    NOT NULL DEFAULT '',
     problem      TEXT    NOT NULL DEFAULT '',
     until        TEXT,
-    feedback     TEXT    NOT NULL DEFAULT ''
+    feedback     TEXT    NOT NULL DEFAULT '',
+    -- A person should look: nobody knows which email it is about, or what it says.
+    unclear      INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX postroom_returns_source ON postroom_returns (source, source_id, part);
 CREATE INDEX postroom_returns_email ON postroom_returns (email_id, id) WHERE email_id IS NOT NULL;
--- What a person should look at: nobody knows which email it is about, or what it says.
-CREATE INDEX postroom_returns_unmatched ON postroom_returns (id) WHERE email_id IS NULL;
+CREATE INDEX postroom_returns_unclear ON postroom_returns (id) WHERE unclear;
 
 -- The messages themselves, cut where they are long; apart, so that lists stay narrow.
 CREATE TABLE postroom_return_messages (

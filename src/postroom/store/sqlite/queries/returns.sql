@@ -2,7 +2,7 @@
 
 -- fragment: returned
 r.id, r.source, r.source_id, r.part, r.received_at, r.what, r.bounce_class, r.status, r.code, r.text, r.address,
-r.email_id, r.message_id, r.reader, r.problem, r.until, r.feedback
+r.email_id, r.message_id, r.reader, r.problem, r.until, r.feedback, r.unclear
 
 -- The emails that a message may be about, with everybody they were ever for; the writer's transaction is the lock.
 -- name: returned_emails
@@ -17,7 +17,7 @@ ORDER BY e.id, c.version;
 -- name: note_returns
 INSERT INTO postroom_returns (
     id, source, source_id, part, received_at, what, bounce_class, status, code, text, address, email_id, message_id,
-    reader, problem, until, feedback
+    reader, problem, until, feedback, unclear
 )
 SELECT
     json_extract(value, '$.id'), json_extract(value, '$.source'), json_extract(value, '$.source_id'),
@@ -25,7 +25,7 @@ SELECT
     json_extract(value, '$.status'), json_extract(value, '$.code'), json_extract(value, '$.text'),
     json_extract(value, '$.address'), json_extract(value, '$.email_id'), json_extract(value, '$.message_id'),
     json_extract(value, '$.reader'), json_extract(value, '$.problem'), json_extract(value, '$.until'),
-    json_extract(value, '$.feedback')
+    json_extract(value, '$.feedback'), json_extract(value, '$.unclear')
 FROM json_each(:returns)
 WHERE true
 ON CONFLICT (source, source_id, part) DO NOTHING
@@ -66,11 +66,11 @@ WHERE r.id < :before
 ORDER BY r.id DESC
 LIMIT :limit;
 
--- The same of what nobody could match to an email.
--- name: unmatched_returns
+-- The same of what a person should look at.
+-- name: unclear_returns
 SELECT {returned}
 FROM postroom_returns r
-WHERE r.email_id IS NULL AND r.id < :before
+WHERE r.unclear AND r.id < :before
     AND (:what IS NULL OR r.what = :what)
 ORDER BY r.id DESC
 LIMIT :limit;

@@ -116,7 +116,7 @@ def test_the_doctor_says_whether_return_addresses_are_signed(
     postroom: CommandLine, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def found() -> list[str]:
-        checks = postroom("doctor", "--json").json["findings"]
+        checks = postroom("doctor", "--json").json["checks"]
         return [each["level"] for each in checks if each["name"] == "return address"]
 
     assert found() == []

@@ -93,25 +93,25 @@ WHERE r.id = :id::uuid;
 -- Messages past their keep; their ids tell their age.
 -- name: sweep_return_messages
 DELETE FROM postroom.return_messages
-WHERE return_id IN (
+WHERE return_id = ANY (ARRAY (
     SELECT m.return_id
     FROM postroom.return_messages m
     WHERE m.return_id < :younger::uuid
     ORDER BY m.return_id
     LIMIT :limit::bigint
-)
+))
 RETURNING return_id::text;
 
 -- Returns past their keep. A message that comes again after that is a new one.
 -- name: sweep_returns
 DELETE FROM postroom.returns
-WHERE id IN (
+WHERE id = ANY (ARRAY (
     SELECT r.id
     FROM postroom.returns r
     WHERE r.id < :younger::uuid
     ORDER BY r.id
     LIMIT :limit::bigint
-)
+))
 RETURNING id::text;
 
 -- Fates of emails that are gone.

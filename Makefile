@@ -62,7 +62,7 @@ bench: $(ENVIRONMENT)/installed-bench ## measure speed, raw figures and ratios (
 	scripts/set-up smtp-sink
 	$(VENV)/python -m bench $(ARGS)
 
-judges: $(ENVIRONMENT)/installed-dev ## ask caniemail, html-validate, axe and SpamAssassin about the example's emails (ARGS="--pictures FOLDER" to look yourself)
+judges: $(ENVIRONMENT)/installed-dev ## ask caniemail, html-validate, axe and SpamAssassin about the example's emails, and real bounces about our reader (ARGS="--pictures FOLDER" to look yourself)
 	scripts/set-up chromium
 	scripts/set-up spamassassin
 	scripts/set-up judges build/judges

@@ -1,4 +1,7 @@
-"""`make judges`: all emails of the example before all judges. Ends with 1 where one of them finds fault."""
+"""`make judges`: all emails of the example before all judges, and what is read out of those that come back.
+
+Ends with 1 where one of them finds fault.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from tests.judges import access, markup, spam
+from tests.judges import access, bounces, markup, spam
 from tests.judges.letters import Judged, letters
 from tests.judges.verdict import Verdict
 
@@ -19,7 +22,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tools", type=Path, help="where the packages of npm are installed")
     parser.add_argument("--pictures", type=Path, help="keep a picture of everything a browser has shown in this folder")
+    parser.add_argument("--only-bounces", action="store_true", help="judge the reader of what comes back, and no more")
     given = parser.parse_args()
+    if given.only_bounces:
+        return 0 if bounces.judge() else 1
     if given.pictures is not None:
         given.pictures.mkdir(parents=True, exist_ok=True)
     all = list(letters())
@@ -28,7 +34,8 @@ def main() -> int:
     verdict.add(spam.judge(all))
     verdict.add(access.judge(all, given.tools, given.pictures))
     print(report(all, verdict))
-    return 1 if verdict.failures else 0
+    print()
+    return 0 if bounces.judge() and not verdict.failures else 1
 
 
 def weigh(letters: list[Judged]) -> Verdict:

@@ -29,6 +29,8 @@ _NAMES = re.compile(
     r"https?://\S{1,500}|<?[^\s<>@]{1,200}@[^\s<>]{1,200}>?|\b[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,10}\b"
 )
 """URLs, addresses, hosts."""
+_WRAPPED = re.compile(r"unknown address error")
+"""What some systems put before every refusal, whatever it says."""
 _EXPLAINED = ("5.2.", "5.3.", "5.4.", "5.5.", "5.6.", "5.7.")
 
 
@@ -39,15 +41,23 @@ def bounce_class(said: Saying) -> BounceClass:
             return verdict
     if _is_temporary(said) or _is_of_sender(said):
         return BounceClass.TRANSIENT
-    if said.status in DEAD:
+    if said.status in DEAD and not _is_guessed(said):
         return BounceClass.PERMANENT
     return BounceClass.TRANSIENT if said.status.startswith(_EXPLAINED) else BounceClass.UNDETERMINED
 
 
 def _by_words(said: Saying, words: str) -> BounceClass | None:
+    if _is_in_no_directory(said, words):
+        return BounceClass.PERMANENT
     if _is_temporary(said) or _is_of_sender(said) or _any(FULL, words) or _any(REFUSED, words):
         return BounceClass.TRANSIENT
     return BounceClass.PERMANENT if _is_permanent(said, words) else None
+
+
+def _is_in_no_directory(said: Saying, words: str) -> bool:
+    """Microsoft's words for a recipient that it does not know, which elsewhere are a policy's."""
+    told = "recipient address rejected: access denied" in words
+    return told and said.status == "5.4.1" and said.phase is Phase.RECIPIENT
 
 
 def _is_temporary(said: Saying) -> bool:
@@ -61,8 +71,15 @@ def _is_of_sender(said: Saying) -> bool:
     return said.phase is Phase.SENDER or said.status in _OF_SENDER
 
 
+def _is_guessed(said: Saying) -> bool:
+    """Whether the status is the reporting system's own: some have 5.1.1 for every 550 that came without a status."""
+    return bool(said.reply) and said.status not in said.reply
+
+
 def _is_permanent(said: Saying, words: str) -> bool:
-    if any(_any(phrases, words) for phrases in (ABSENT_DOMAIN, UNWILLING_DOMAIN, MOVED)) or said.status in DEAD:
+    if any(_any(phrases, words) for phrases in (ABSENT_DOMAIN, UNWILLING_DOMAIN, MOVED)):
+        return True
+    if said.status in DEAD and (_any(ABSENT_USER, words) or not _is_guessed(said)):
         return True
     if said.phase is not Phase.CONTENT and _any(ABSENT_SURELY, words):
         return True
@@ -84,4 +101,4 @@ def _any(phrases: tuple[str, ...], words: str) -> bool:
 def _plain(text: str) -> str:
     """As phrases are written: lower case, single spaces, typewriter's apostrophes; without names, which say nothing."""
     lower = text[: limits.JUDGED].lower().replace("’", "'")
-    return " ".join(_NAMES.sub(" ", lower).replace("_", " ").split())
+    return " ".join(_WRAPPED.sub(" ", _NAMES.sub(" ", lower)).replace("_", " ").split())

@@ -34,17 +34,19 @@ message would exceed | exceeds mailbox
 
 REFUSED = _phrases("""
 # Blocks and reputations
-blocked | blacklist | black list | blocklist | block list | denylist | deny list | rbl | dnsbl | spamhaus |
-spamcop | barracudacentral | sorbs | reputation | senderbase | is listed | was listed | been listed | are listed |
-currently listed | listed by | banned | not in whitelist | not whitelisted | greylist | graylist | grey-list |
-grey list | temporarily rejected | ip address has been | client host rejected | client host [ | sender rejected |
-sender address rejected | sender denied | sender verify failed | sender verification | verify sender |
-sender is not allowed | sender not allowed | reverse dns | reverse lookup | ptr record | no ptr |
-helo command rejected | rdns | cannot find your hostname | cannot find your reverse | cannot resolve your |
-invalid helo | fcrdns | domain of sender | sender domain | sender's domain | domain of the sender |
-senders domain | sender address | bad sender | unknown sender | invalid sender | dynamic ip | residential |
-dial-up | dialup | connection refused | your access to submit | your access to this mail system | access from ip |
-your ip | ip rejected | bad ip
+sender | is listed | was listed | mx records for | recipient not accepted | refuse | your network | your server |
+your host | your domain | not subscribed | members-only | non-member | verify | bounced address | only accepting |
+preferences | you have been | restrict | purported | unsigned dsn | batv | backscatter | null sender | blocked |
+blacklist | black list | blocklist | block list | denylist | deny list | rbl | dnsbl | spamhaus | spamcop |
+barracudacentral | sorbs | reputation | senderbase | been listed | are listed | currently listed | listed by |
+banned | not in whitelist | not whitelisted | greylist | graylist | grey-list | grey list | temporarily rejected |
+ip address has been | client host rejected | client host [ | sender rejected | sender address rejected |
+sender denied | sender verify failed | sender verification | verify sender | sender is not allowed |
+sender not allowed | reverse dns | reverse lookup | ptr record | no ptr | helo command rejected | rdns |
+cannot find your hostname | cannot find your reverse | cannot resolve your | invalid helo | fcrdns |
+domain of sender | sender domain | sender's domain | domain of the sender | senders domain | sender address |
+bad sender | unknown sender | invalid sender | dynamic ip | residential | dial-up | dialup | connection refused |
+your access to submit | your access to this mail system | access from ip | your ip | ip rejected | bad ip
 # Spam and content
 spam | unsolicited | junk mail | bulk mail | suspicious | suspect | phish | virus | malware | infected |
 content filter | content reject | content of | content was | message content | content policy | bad content |
@@ -77,21 +79,24 @@ exit code | exit status | procmail | cannot open | can't create | can't open | c
 mail loop | loops back | looping | hop count | hops exceeded | routing loop | forwarding loop |
 delivered-to header | loop detected | loop | protocol error
 # The way
-timed out | timeout | time out | time-out | expired | expire | could not connect | couldn't connect |
-cannot connect | unable to connect | can't connect | connection reset | connection was | connection failed |
-connection timed | connection lost | connection dropped | connection to | lost connection | connect to |
-conversation with | no route to | network is unreachable | network unreachable | network error |
-host unreachable | host is unreachable | not reachable | unreachable | undeliverable for | retry time | retries |
-max retry | queue too long | been in the queue | has been queued | still trying | delayed | deferred |
+dns records for | dns soft | soft error | unable to resolve route | try again | cname | timed out | timeout |
+time out | time-out | expired | expire | could not connect | couldn't connect | cannot connect |
+unable to connect | can't connect | connection reset | connection was | connection failed | connection timed |
+connection lost | connection dropped | connection to | lost connection | connect to | conversation with |
+no route to | network is unreachable | network unreachable | network error | host unreachable |
+host is unreachable | not reachable | unreachable | undeliverable for | retry time | retries | max retry |
+queue too long | been in the queue | has been queued | still trying | delayed | deferred |
 not been able to deliver | maximum time | try again | server failure | servfail | name server timeout |
-nameserver timeout | name server: | dns timeout | temporary lookup | lookup failed | lookup failure | dns error |
+nameserver timeout | dns timeout | temporary lookup | lookup failed | lookup failure | dns error |
 malformed or unexpected name server | not responding | no answer | did not respond | hung up
 # The account is there, and not in use
-suspend | inactive | not active | not been active | deactivated | not activated | disabled | locked | frozen |
-on hold | temporarily unavailable | currently unavailable | dormant | unpaid | expired account |
-account has been | account is closed | out of service | domain is not active | recently | not logged in |
-no longer in use by | vacation | gesperrt | deaktiviert | inactif | désactivé | suspendu | desactivad | отключ |
-заблокир | неактив
+terminated | discontinued | archived | archivee | archivé | no longer accept | access denied |
+not accepting any mail | extended inactivity | mailbox is unavailable | account closed | no longer available |
+resiliated | résilié | suspend | inactive | not active | not been active | deactivated | not activated |
+disabled | locked | frozen | on hold | temporarily unavailable | currently unavailable | dormant | unpaid |
+expired account | account has been | account is closed | out of service | domain is not active | recently |
+not logged in | no longer in use by | vacation | gesperrt | deaktiviert | inactif | désactivé | suspendu |
+desactivad | отключ | заблокир | неактив
 # Others' tongues
 abgelehnt wegen | zu groß | zu gross | trop gros | trop volumineux | demasiado grande | refusé | rejeté pour |
 bloqué | blockiert | bloqueado | bloccato | спам | слишком больш | スパム | 迷惑メール | 大きすぎ | サイズ |
@@ -109,7 +114,8 @@ no mx record | unrouteable mail domain | unroutable domain | domain isn't in | u
 non esistente | recipient domain not found | all relevant mx records point to non-existent |
 domain part of the address is invalid | domain name does not exist | is not a valid domain | because the domain |
 dns hard | couldn't find a mail exchanger | could not find a mail exchanger | domain is not valid |
-no valid host | has no mail exchanger | host/domain is unknown
+no valid host | unrouteable address | unroutable address | name or service not known | domain must exist |
+no mx found | mail receiving disabled | has no mail exchanger | host/domain is unknown
 """)
 
 UNWILLING_DOMAIN = _phrases("""
@@ -136,34 +142,30 @@ the email account that you tried to reach does not exist. please try
 ABSENT_USER = _phrases("""
 user unknown | unknown user | no such user | no such recipient | no such mailbox | no such address |
 no such person | no such account | no such email | no such local | no such name | no such id | no such uid |
-user not found | user isn't found | recipient not found | mailbox not found | address not found |
-account not found | user could not be found | recipient could not be found | mailbox could not be found |
-wasn't found at | was not found at | couldn't be found | can not be found | cannot be found |
-not found in directory | user does not exist | user doesn't exist | user not exist | mailbox does not exist |
-mailbox doesn't exist | mailbox not exist | account does not exist | account doesn't exist |
-account that you tried to reach does not | address does not exist | address doesn't exist |
-recipient does not exist | recipient doesn't exist | recipient no longer | does not exist here |
-doesn't exist here | do not exist | does not exist | doesn't exist | don't exist | not exist | is not exist |
-not exists | doesn't have an account | user has no account |
-no account by that name | no mailbox here | no mailbox | isn't a user | not a valid user | not a valid mailbox |
-not a valid recipient | not a known user | not a valid address | is not a known | is not known | is unknown |
-unknown recipient | recipient unknown | unknown address | address unknown | unknown mailbox | mailbox unknown |
-unknown account | account unknown | unknown local | local user unknown | unknown or illegal | unknown or invalid |
-unknown email | unknown virtual | undefined mail alias | unknown in virtual | unknown in local |
-unknown in relay | in virtual mailbox table | in local recipient table | in relay recipient table |
-in virtual alias table | invalid recipient | invalid mailbox | invalid user | invalid address | invalid account |
-invalid local | recipient invalid | recipient address invalid | address invalid | bad destination mailbox |
-bad recipient | bad address | bad mailbox | illegal user | incorrect address | wrong address |
-recipient address rejected: user | recipient rejected: user | recipient address rejected: undeliverable address |
-not listed in | not in our | not our user | not one of our | no valid recipient |
-user not known | not known here | name not recognised | name not recognized | address not recognized |
-recipient not recognized | recipname not | unable to find user | can't find user | could not find user |
-there is no user | there is no such | there's no user | we don't have a user | have no user | has no user |
-no user here | no user by that name | no one by that name | this address no longer accepts mail |
-address no longer | no longer valid | no longer exists | no longer available | no longer on | no longer accepts |
-mailbox unavailable | mailbox is unavailable | unrouteable address | unroutable address | account closed |
-email address could not be found | user mailbox not found | recipient address not found | user unkown |
-unknow user | no existe | undeliverable address | addressee unknown |
+user isn't found | recipient not found | mailbox not found | address not found | account not found |
+user could not be found | recipient could not be found | mailbox could not be found | wasn't found at |
+was not found at | couldn't be found | can not be found | cannot be found | not found in directory |
+user does not exist | user doesn't exist | user not exist | mailbox does not exist | mailbox doesn't exist |
+mailbox not exist | account does not exist | account doesn't exist | account that you tried to reach does not |
+address does not exist | address doesn't exist | recipient does not exist | recipient doesn't exist |
+does not exist here | doesn't exist here | do not exist | does not exist | doesn't exist | don't exist |
+not exist | is not exist | not exists | doesn't have an account | user has no account | no account by that name |
+no mailbox here | no mailbox | isn't a user | not a valid user | not a valid mailbox | not a valid recipient |
+not a known user | not a valid address | is not a known | is not known | is unknown | unknown recipient |
+recipient unknown | unknown address | address unknown | unknown mailbox | mailbox unknown | unknown account |
+account unknown | unknown local | local user unknown | unknown or illegal | unknown or invalid | unknown email |
+unknown virtual | undefined mail alias | unknown in virtual | unknown in local | unknown in relay |
+in virtual mailbox table | in local recipient table | in relay recipient table | in virtual alias table |
+invalid recipient | invalid mailbox | invalid user | invalid address | invalid account | invalid local |
+recipient invalid | recipient address invalid | address invalid | bad destination mailbox | bad recipient |
+bad address | bad mailbox | illegal user | incorrect address | wrong address | recipient address rejected: user |
+recipient rejected: user | recipient address rejected: undeliverable address | not listed in | not in our |
+not our user | not one of our | no valid recipient | user not known | not known here | name not recognised |
+name not recognized | address not recognized | recipient not recognized | recipname not | unable to find user |
+can't find user | could not find user | there is no user | there is no such | there's no user |
+we don't have a user | have no user | has no user | no user here | no user by that name | no one by that name |
+no longer exists | mailbox unavailable | email address could not be found | user mailbox not found |
+recipient address not found | user unkown | unknow user | no existe | undeliverable address | addressee unknown |
 delivery error: dd | this user doesn't have | this user does not have | destinatario sconosciuto |
 utente sconosciuto | unbekannter empfänger | empfänger unbekannt | empfaenger unbekannt | unbekannter benutzer |
 benutzer unbekannt | adresse unbekannt | existiert nicht | nicht gefunden | gibt es nicht | inconnu |

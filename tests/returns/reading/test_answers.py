@@ -1,0 +1,151 @@
+"""A person's answer, or a program's; when somebody is back; and our own copies."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+
+import pytest
+
+from postroom import Address, Email
+from postroom.compose.letter import Letter
+from postroom.returns.reading import Unclear, read
+from postroom.vocabulary import EmailId, Return
+from tests.returns.reading.mailbag import message, octets_of
+
+THREAD = "In-Reply-To: <order@shop.example.com>"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Auto-Submitted: auto-replied",
+        "Auto-Submitted: auto-generated (vacation)",
+        "Return-Path: <>",
+        "X-Autoreply: yes",
+        "X-Autorespond: away",
+        "X-Auto-Response-Suppress: OOF",
+        "Precedence: auto_reply",
+        "Precedence: bulk",
+        "Precedence: junk",
+        "List-Id: <all.example.org>",
+        "Subject: Out of Office: Your order",
+        "Subject: Automatic reply: Your order",
+        "Subject: Abwesenheitsnotiz",
+        "Subject: Automatische Antwort: Ihre Bestellung",
+        "Subject: =?utf-8?q?R=C3=A9ponse_automatique_=3A_commande?=",
+        "Subject: Respuesta automática: pedido",
+        "Subject: 自動応答: 注文",
+    ],
+)
+def test_a_program_that_answers_is_known_by_one_sign(header: str) -> None:
+    assert read(message(THREAD, header, body="I am away.")).kind is Return.AUTORESPONDED
+
+
+@pytest.mark.parametrize(
+    ("header", "body"),
+    [
+        ("Subject: Re: out of office hours", "Call me then."),
+        ("Subject: Out of office hours", "Call me then."),
+        ("Subject: Re: Automatic reply: Your order", "I am back."),
+        ("Subject: Out of office: next week", "I shall be away.\n\nOn Wed, 18 Nov 2026 desk wrote:\n> When?"),
+        ("Auto-Submitted: no", "It was I."),
+        ("Subject: Vacations in spring", "Lovely."),
+    ],
+)
+def test_a_person_is_taken_for_a_person(header: str, body: str) -> None:
+    assert read(message(THREAD, header, body=body)).kind is Return.REPLIED
+
+
+@pytest.mark.parametrize(
+    "subject", ["Re: Hello", "RE: Hello", "AW: Hello", "Antw: Hello", "SV: Hello", "回复：Hello", "Re[2]: Hello"]
+)
+def test_an_answer_without_a_thread_is_known_by_its_subject(subject: str) -> None:
+    assert read(message(f"Subject: {subject}", body="Yes.")).kind is Return.REPLIED
+
+
+def test_a_report_of_a_failure_is_no_answer() -> None:
+    octets = message("Subject: failure notice", "Return-Path: <>", THREAD).replace(b"ada@", b"mailer-daemon@")
+
+    assert read(octets + b"<bo@example.org>:\n550 5.1.1 no such user").kind is Return.BOUNCED
+
+
+def test_somebody_away_who_names_another_address_is_no_report() -> None:
+    """It comes from nobody, and names addresses, as reports do."""
+    octets = message(
+        "Return-Path: <>", "Subject: Out of office", body="Please write to the following address: bo@example.org"
+    )
+
+    reading = read(octets)
+
+    assert (reading.kind, reading.recipients[0].address) == (Return.AUTORESPONDED, "ada@example.org")
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("I will be back on 2026-11-30.", date(2026, 11, 30)),
+        ("I will be back in the office on Monday, November 30th, 2026", date(2026, 11, 30)),
+        ("I return on 30 November.", date(2026, 11, 30)),
+        ("I am out of office until 12/31/2026.", date(2026, 12, 31)),
+        ("I am away through 28 Nov 2026", date(2026, 11, 29)),
+        ("I'm on leave until January 7", date(2027, 1, 7)),
+        ("Ich bin bis zum 27.11.2026 im Urlaub.", date(2026, 11, 28)),
+        ("Ich bin ab dem 1.12.2026 wieder erreichbar.", date(2026, 12, 1)),
+        ("Ich bin am 30. November wieder im Büro.", date(2026, 11, 30)),
+        ("Je serai de retour le 7 janvier 2027.", date(2027, 1, 7)),
+        ("Estaré fuera hasta el 30 de noviembre de 2026.", date(2026, 11, 30)),
+        ("Rientro in ufficio il 1 dicembre 2026", date(2026, 12, 1)),
+        ("Ik ben afwezig t/m 27 november 2026", date(2026, 11, 28)),
+    ],
+)
+def test_a_day_of_return_is_read_where_it_is_said_plainly(text: str, day: date) -> None:
+    assert read(message(THREAD, "Auto-Submitted: auto-replied", body=text)).until == day
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I am away.",
+        "I am away since 1 November 2026.",
+        "I was away until 2 November 2026.",  # past
+        "I am away until 30 November 2029.",  # more than a year
+        "I am away until 05/04/2027.",  # April, or May
+        "I am away until 31 February 2027.",
+        "I am back at 12.",
+        "Our fair opens on 30 November 2026.",
+        "Feedback on 99.99.9999",
+    ],
+)
+def test_a_day_that_is_past_far_or_doubtful_is_not_taken(text: str) -> None:
+    assert read(message(THREAD, "Auto-Submitted: auto-replied", body=text)).until is None
+
+
+def test_no_day_is_read_from_a_message_without_a_date_nor_from_a_person() -> None:
+    undated = message(THREAD, "Auto-Submitted: auto-replied", body="Back on 2026-11-30").replace(b"Date:", b"X-Date:")
+    person = message(THREAD, body="Back on 2026-11-30")
+
+    assert (read(undated).until, read(person).until) == (None, None)
+
+
+def letter(id: str, at: datetime) -> Letter:
+    email = Email(to="ada@example.org", subject="Hi", text="Hello")
+    return Letter.compose(email, id=EmailId(id), date=at, default_sender=Address("", "desk@shop.example.com"))
+
+
+def test_a_copy_of_an_email_of_ours_is_known_by_the_way_it_is_written() -> None:
+    at = datetime(2026, 11, 18, 9, tzinfo=UTC)
+    ours = letter("01a1ede2-6680-7abc-8def-0123456789ab", at).as_bytes()
+    long_ago = letter("0123ede2-6680-7abc-8def-0123456789ab", at).as_bytes()
+
+    assert (read(ours).kind, read(long_ago).kind) == (Unclear.OWN, Unclear.UNREADABLE)
+
+
+def test_who_can_ask_a_database_tells_which_emails_are_ours() -> None:
+    octets = message("Message-ID: <known@shop.example.com>", "Subject: Re: Hi")
+
+    assert read(octets, ours={"<known@shop.example.com>"}.__contains__).kind is Unclear.OWN
+    assert read(octets, ours=lambda _: False).kind is Return.REPLIED
+
+
+def test_what_was_redirected_is_ours() -> None:
+    assert read(b"X-Postroom-Delivery: redirect\n" + octets_of("reply")).kind is Unclear.OWN

@@ -1,0 +1,106 @@
+"""Whether what bounced can ever arrive."""
+
+from __future__ import annotations
+
+import pytest
+
+from postroom.returns.reading.classing import bounce_class
+from postroom.returns.reading.saying import Phase, Saying, saying
+from postroom.vocabulary import BounceClass
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "550 5.1.1 <ada@example.org>: Recipient address rejected: User unknown",
+        "550-5.1.1 The email account that you tried to reach does not exist. 550 5.1.1 gsmtp",
+        "550 5.1.10 RESOLVER.ADR.RecipientNotFound; Recipient not found by SMTP address lookup",
+        "550 5.1.6 mailbox has moved",
+        "550 5.1.2 bad destination system: no such domain",
+        "556 5.1.10 domain does not accept mail (nullMX)",
+        "host mail.example.org said: 550 no such user (in reply to RCPT TO command)",
+        "550 5.1.0 sorry, no mailbox here by that name",
+        "550 5.1.1 Destinataire inconnu",
+        "550 5.4.1 Recipient address rejected: Access denied (in reply to RCPT TO command)",
+        "Sorry, I couldn't find any host named example.invalid. (#5.1.2)",
+    ],
+)
+def test_an_address_that_does_not_exist_is_permanent(text: str) -> None:
+    assert bounce_class(saying(text)) is BounceClass.PERMANENT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "552 5.2.2 mailbox full",
+        "550 5.1.1 <ada@example.org>: user is over quota",
+        "550 5.1.1 <ada@example.org> - 203.0.113.7 has exceeded its sending limit",
+        "550 5.7.1 message blocked as spam",
+        "550 5.1.1 rejected: listed at zen.spamhaus.org; see our policy",
+        "554 5.7.26 unauthenticated email is not accepted due to the domain's DMARC policy",
+        "552 5.3.4 message too large",
+        "550 5.2.1 account is disabled",
+        "550 5.1.1 this account is inactive",
+        "550 relaying denied (in reply to RCPT TO command)",
+        "451 4.7.1 greylisted, try again later",
+        "421 4.4.2 connection timed out",
+        "550 5.1.8 sender's domain does not exist",
+        "550 no such user here (in reply to MAIL FROM command)",
+        "450 4.1.1 <ada@example.org>: user unknown",
+        "550 5.4.1 All recipient addresses rejected : Access denied",
+        "Host or domain name not found. Name service error for name=example.org: Host not found, try again",
+    ],
+)
+def test_what_the_same_address_may_take_the_next_time_is_transient(text: str) -> None:
+    assert bounce_class(saying(text)) is BounceClass.TRANSIENT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "550",
+        "550 no",
+        "550 5.0.0 we are sorry",
+        "550 user unknown",
+        "550 user unknown (in reply to end of DATA command)",
+        "delivery failed",
+    ],
+)
+def test_what_nobody_explains_is_undetermined(text: str) -> None:
+    assert bounce_class(saying(text)) is BounceClass.UNDETERMINED
+
+
+def test_a_status_that_the_reporting_system_guessed_is_no_proof() -> None:
+    """Some write 5.1.1 for every 550 that came without a status."""
+    guessed = Saying(text="550 go away", reply="550 go away", status="5.1.1", code=550, phase=Phase.RECIPIENT)
+    told = Saying(text="550 5.1.1 go away", reply="550 5.1.1 go away", status="5.1.1", code=550)
+
+    assert (bounce_class(guessed), bounce_class(told)) == (BounceClass.UNDETERMINED, BounceClass.PERMANENT)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "550 5.1.1 <spam-blocked@example.org>: user unknown",
+        "550 5.1.1 user unknown at mx.spamfilter.example.org",
+        "550 5.1.1 user unknown, see https://example.org/blocked/policy",
+    ],
+)
+def test_names_of_people_hosts_and_pages_are_no_reasons(text: str) -> None:
+    assert bounce_class(saying(text)) is BounceClass.PERMANENT
+
+
+def test_status_code_and_phase_are_found_in_a_text() -> None:
+    said = saying(
+        "host mx.example.org[192.0.2.250] said: 550-5.1.1 no\n 550 5.1.1 such user (in reply to RCPT TO command)"
+    )
+
+    assert (said.status, said.code, said.phase) == ("5.1.1", 550, Phase.RECIPIENT)
+    assert said.reply.startswith("550-5.1.1 no")
+
+
+def test_numbers_that_are_no_reply_are_not_taken_for_one() -> None:
+    said = saying("message 550.5.1.1.2 of 192.5.1.1 was put off, ticket 4550")
+
+    assert (said.status, said.code) == ("", None)

@@ -1,0 +1,173 @@
+"""What is read out of messages in the manner of many mail systems."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from postroom.returns.reading import Unclear, flufl, read
+from postroom.vocabulary import BounceClass, Return
+from tests.returns.reading.mailbag import MAILS, ORIGINAL, octets_of, reading_of
+
+DEAD, SOFT, UNSAID = BounceClass.PERMANENT, BounceClass.TRANSIENT, BounceClass.UNDETERMINED
+
+BOUNCES = {
+    "postfix-unknown": [("ada@example.org", DEAD, "5.0.0", 550)],
+    "postfix-content": [("ada@example.org", UNSAID, "5.0.0", 550)],
+    "postfix-no-domain": [("ada@example.org", DEAD, "5.4.4", None)],
+    "postfix-two": [("ada@example.org", DEAD, "5.1.1", 550), ("bo@example.org", SOFT, "5.2.2", 552)],
+    "sendmail-blocked": [("ada@example.org", SOFT, "5.7.1", 554)],
+    "sendmail-guessed": [("ada@example.org", UNSAID, "5.1.1", 550)],
+    "exchange-unknown": [("ada@example.org", DEAD, "5.1.10", 550)],
+    "gmail-unknown": [("ada@example.org", DEAD, "5.1.1", 550)],
+    "receiving-rule": [("ada@example.org", UNSAID, "5.1.1", 550)],
+    "sender-refused": [("ada@example.org", SOFT, "5.1.8", 550)],
+    "international": [("grüße@bücher.example", DEAD, "5.1.1", 550)],
+    "inline-report": [("ada@example.org", DEAD, "5.1.1", None)],
+    "qmail-unknown": [("ada@example.org", DEAD, "", 550)],
+    "exim-full": [("ada@example.org", SOFT, "5.2.2", 552)],
+    "exim-generated": [("ada@mail.example.org", DEAD, "", None)],
+    "domino-unknown": [("ada@example.org", DEAD, "", None)],
+    "x400-unknown": [("ada@example.org", DEAD, "", None)],
+    "russian-unknown": [("ada@example.org", DEAD, "", 550)],
+    "japanese-full": [("ada@example.jp", SOFT, "", None)],
+    "chinese-refused": [("ada@example.cn", SOFT, "", 550)],
+    "html-only": [("ada@example.org", DEAD, "5.1.1", 550)],
+    "old-sendmail": [("ada@example.org", DEAD, "", 554), ("bo@example.net", SOFT, "", 554)],
+    "notice": [("ada@example.org", DEAD, "5.1.1", 550)],
+}
+
+OTHERS = {
+    "delayed": (Return.DEFERRED, "ada@example.org", "dsn"),
+    "delivered": (Return.DELIVERED, "ada.lovelace@mail.example.org", "dsn"),
+    "complaint": (Return.COMPLAINED, "ada@example.org", "arf"),
+    "complaint-redacted": (Return.COMPLAINED, "ada@example.org", "arf"),
+    "complaint-outlook": (Return.COMPLAINED, "ada@hotmail.example", "arf"),
+    "authentication": (Return.COMPLAINED, "ada@example.org", "arf"),
+    "not-spam": (Unclear.IRRELEVANT, "ada@example.org", "arf"),
+    "receipt": (Unclear.IRRELEVANT, "", "receipt"),
+    "reply": (Return.REPLIED, "ada@example.org", "thread"),
+    "reply-no-thread": (Return.REPLIED, "ada@example.org", "thread"),
+    "away-english": (Return.AUTORESPONDED, "ada@example.org", "thread"),
+    "away-german": (Return.AUTORESPONDED, "bo@example.org", "thread"),
+    "away-french": (Return.AUTORESPONDED, "cy@example.org", "thread"),
+    "ticket": (Return.AUTORESPONDED, "help@example.org", "thread"),
+    "leaving": (Return.UNSUBSCRIBED, "ada@example.org", "leaving"),
+    "forwarded": (Unclear.UNREADABLE, "", ""),
+    "newsletter": (Unclear.UNREADABLE, "", ""),
+    "nobody-named": (Unclear.UNREADABLE, "", ""),
+    "own": (Unclear.OWN, "", "own"),
+}
+
+
+def test_every_message_of_the_mailbag_is_spoken_of() -> None:
+    assert {path.stem for path in MAILS.glob("*.eml")} == BOUNCES.keys() | OTHERS.keys()
+
+
+@pytest.mark.parametrize("name", BOUNCES)
+def test_a_bounce_tells_who_did_not_get_it_and_whether_they_ever_can(name: str) -> None:
+    reading = reading_of(name)
+
+    found = [(each.address, each.bounce_class, each.status, each.code) for each in reading.recipients]
+    assert (reading.kind, found) == (Return.BOUNCED, BOUNCES[name])
+
+
+@pytest.mark.parametrize("name", BOUNCES)
+def test_a_bounce_is_read_alike_without_the_extra(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flufl, "scanner", lambda: None)
+
+    reading = reading_of(name)
+
+    found = [(each.address, each.bounce_class, each.status, each.code) for each in reading.recipients]
+    assert (reading.kind, found) == (Return.BOUNCED, BOUNCES[name])
+    assert reading.reader in ("dsn", "notice", "words")
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_is_no_bounce_is_told_apart(name: str) -> None:
+    reading = reading_of(name)
+
+    kind, address, reader = OTHERS[name]
+    assert (reading.kind, reading.reader) == (kind, reader)
+    assert [each.address for each in reading.recipients] == ([address] if address else [])
+
+
+@pytest.mark.parametrize("name", [*BOUNCES, *OTHERS])
+def test_line_ends_do_not_matter(name: str) -> None:
+    octets = octets_of(name)
+
+    assert read(octets.replace(b"\n", b"\r\n")) == read(octets) == read(octets.replace(b"\n", b"\r"))
+
+
+@pytest.mark.parametrize(
+    "name", ["postfix-two", "delivered", "qmail-unknown", "domino-unknown", "complaint", "notice", "reply", "ticket"]
+)
+def test_the_email_that_is_spoken_of_is_named_first(name: str) -> None:
+    assert reading_of(name).about[0] == ORIGINAL
+
+
+def test_a_thread_is_told_from_the_last_to_the_first() -> None:
+    assert reading_of("reply").about == (ORIGINAL, "<first@shop.example.com>")
+
+
+def test_a_message_tells_its_own_id_and_whom_it_was_delivered_to() -> None:
+    octets = b"Delivered-To: desk+token@shop.example.com\n" + octets_of("reply")
+
+    reading = read(octets)
+
+    assert reading.message_id == "<reply@mx.example.net>"
+    assert reading.envelope_to == ("desk+token@shop.example.com", "desk@shop.example.com")
+
+
+def test_what_it_was_sent_to_stands_beside_where_it_went() -> None:
+    [recipient] = reading_of("delivered").recipients
+
+    assert (recipient.address, recipient.aliases) == ("ada.lovelace@mail.example.org", ("ada@example.org",))
+
+
+def test_the_words_of_the_other_end_are_kept_on_one_line() -> None:
+    [recipient] = reading_of("postfix-no-domain").recipients
+
+    assert recipient.text.startswith("Host or domain name not found. Name service error for name=example.org")
+    assert "\n" not in recipient.text
+
+
+def test_only_a_reader_who_complains_has_objected() -> None:
+    """A receiver reports failed signatures in the same form, and the recipient knows nothing of it."""
+    objected = {name: reading_of(name).objected for name in OTHERS}
+
+    assert [name for name, yes in objected.items() if yes] == ["complaint", "complaint-redacted", "complaint-outlook"]
+    assert reading_of("authentication").feedback == "auth-failure"
+
+
+def test_a_report_of_several_fates_tells_of_the_worst() -> None:
+    octets = octets_of("postfix-two").replace(b"Action: failed\nStatus: 5.2.2", b"Action: delayed\nStatus: 4.2.2")
+
+    reading = read(octets)
+
+    assert (reading.kind, [each.address for each in reading.recipients]) == (Return.BOUNCED, ["ada@example.org"])
+
+
+@pytest.mark.parametrize(
+    ("name", "day"),
+    [("away-english", date(2026, 11, 30)), ("away-german", date(2026, 11, 28)), ("away-french", date(2026, 12, 1))],
+)
+def test_an_answer_of_somebody_away_tells_when_they_are_back(name: str, day: date) -> None:
+    assert reading_of(name).until == day
+
+
+@pytest.mark.parametrize(
+    ("octets", "problem"),
+    [
+        (b"", "empty"),
+        (b"\r\n\r\n", "empty"),
+        (b"\x00\xff\xfe no headers at all", "no headers"),
+        (octets_of("nobody-named"), "names nobody"),
+        (octets_of("newsletter"), "no answer"),
+    ],
+)
+def test_what_cannot_be_read_tells_why(octets: bytes, problem: str) -> None:
+    reading = read(octets)
+
+    assert (reading.kind, problem in reading.problem) == (Unclear.UNREADABLE, True)

@@ -16,7 +16,7 @@ import typer
 from rich.text import Text
 
 from postroom.cli.problems import tell
-from postroom.cli.screen import standard_error
+from postroom.cli.screen import somebody_is_there, standard_error
 from postroom.cli.target import Target
 from postroom.cli.watching import AWAY, interval_in_seconds
 from postroom.errors import ConfigurationError, StoreUnavailable
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from postroom.smtpd import MailServer
     from postroom.store.returns import Noted
 
+STANDARD_INPUT = "-"
 _PANEL = "Where messages are taken from"
 
 
@@ -98,7 +99,7 @@ def take_in(target: Target, intake: Intake, files: Sequence[Path] = (), *, json:
     elif intake.maildir is not None:
         with target.outbox() as outbox:
             _from_maildir(outbox, intake, intake.maildir, told)
-    elif files:
+    elif files and [str(file) for file in files] != [STANDARD_INPUT]:
         with target.outbox() as outbox:
             _from_files(outbox, files, told)
     else:
@@ -109,6 +110,8 @@ def _from_standard_input(target: Target, told: Callable[[Taken], str]) -> None:
     """One message. Whatever goes wrong, the mail system is asked to keep it and to try again: never to bounce it."""
     from postroom.returns.intake.standard_input import TRY_AGAIN, take_from
 
+    if somebody_is_there():
+        standard_error().print("Reading a message from the terminal; Ctrl-D ends it.")
     try:
         with target.outbox() as outbox:
             _print(told(take_from(sys.stdin.buffer, _taker(outbox))))

@@ -15,6 +15,7 @@ from postroom.store.changes import newest_events
 from postroom.store.ids import new_id
 from postroom.store.listening import Changed, Listener
 from postroom.store.matching import GONE, UNKNOWN, UNMENTIONED
+from postroom.store.notes import KEPT, KEPT_UNCLEAR
 from postroom.store.plan import Plan, ask_sql
 from postroom.store.returns import (
     Mention,
@@ -274,6 +275,7 @@ def test_everything_about_a_return_is_kept_as_it_was_read(outbox: Outbox, clock:
         message_id="<r@example.org>", reader="thread", until=date(2026, 4, 1), feedback="",
     )  # fmt: skip
     [noted] = note(outbox, given, raw=raw)
+    assert noted.id is not None
     found = outbox.database.run(read_return(noted.id))
     assert found is not None
     kept, message = found
@@ -283,6 +285,31 @@ def test_everything_about_a_return_is_kept_as_it_was_read(outbox: Outbox, clock:
     assert (kept.received_at, kept.email_id, kept.message_id) == (clock.now, ours, "<r@example.org>")
     assert outbox.database.run(returns_of_email(ours, limit=9)) == [kept]
     assert outbox.database.run(read_return(new_id())) is None
+
+
+def test_a_message_about_a_sensitive_email_is_not_kept_for_it_may_quote_it(outbox: Outbox) -> None:
+    id = bring_to(outbox, Status.SENT, sensitive=True)
+    [noted] = note(outbox, bounce(Mention(id=id, signed=True)), raw=Raw(content=b"your code is 1234", size=17))
+    assert noted.id is not None
+    found = outbox.database.run(read_return(noted.id))
+
+    assert found is not None
+    assert found[1] is None
+
+
+def test_of_a_long_message_more_is_kept_where_a_person_has_to_look(outbox: Outbox, ours: EmailId) -> None:
+    long = Raw(content=b"x" * 2_000_000, size=2_000_000)
+    [matched] = note(outbox, bounce(mention(outbox, ours)), raw=long)
+    [unmatched] = note(outbox, bounce(source_id="2"), raw=long)
+    sizes = []
+    for id in (matched.id, unmatched.id):
+        assert id is not None
+        found = outbox.database.run(read_return(id))
+        assert found is not None
+        assert found[1] is not None
+        sizes.append((len(found[1].content), found[1].size))
+
+    assert sizes == [(KEPT, 2_000_000), (KEPT_UNCLEAR, 2_000_000)]
 
 
 def test_returns_are_listed_latest_first_page_by_page(outbox: Outbox) -> None:
@@ -298,6 +325,7 @@ def test_messages_go_before_what_they_said_and_fates_with_their_email(
     outbox: Outbox, clock: Clock, ours: EmailId
 ) -> None:
     [noted] = note(outbox, bounce(mention(outbox, ours)), raw=Raw(content=b"x", size=1))
+    assert noted.id is not None
     clock.advance(days=40)
     outbox.prune(older_than=timedelta(days=30))
     found = outbox.database.run(read_return(noted.id))

@@ -14,6 +14,7 @@ _CLASSES: Mapping[str, str] = {
     BounceClass.UNDETERMINED: "nobody said why",
 }
 _MEANINGS: Mapping[str, str] = {
+    Return.BOUNCED: "it did not arrive",
     Return.DELIVERED: "it is in the mailbox",
     Return.DEFERRED: "the other end goes on trying",
     Return.COMPLAINED: "the reader has called it spam",
@@ -40,5 +41,5 @@ def _told(what: str, bounce_class: str | None, code: object, status: object) -> 
     """What it means, and in brackets what the other end said."""
     meaning = _CLASSES.get(bounce_class or "") if what == Return.BOUNCED else None
     said = " ".join(str(part) for part in (code, status) if part)
-    words = meaning or _MEANINGS.get(what, "it did not arrive")
-    return f"{words} ({said})" if said else words
+    words = meaning or _MEANINGS.get(what, "")
+    return f"{words} ({said})".strip() if said else words

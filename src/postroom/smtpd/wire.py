@@ -37,12 +37,13 @@ class Wire:
         None for one beyond the largest, which is heard to its end all the same, so that the client hears why.
         """
         found = bytearray(_LINE_END) + self._take(len(self._buffer))
-        beginning, gone = b"", 0
-        while (end := found.find(_END)) < 0:
+        beginning, gone, start = b"", 0, 0
+        while (end := found.find(_END, start)) < 0:
             if len(found) > kept + len(_END):
                 beginning = beginning or bytes(found)
                 gone += len(found) - len(_END)
                 del found[: -len(_END)]
+            start = max(0, len(found) - len(_END))
             found += await self._more()
         self._buffer += found[end + len(_END) :]
         size = gone + end

@@ -27,6 +27,7 @@ class Mentioned:
     id: EmailId
     workspace: str
     attempts: int
+    sensitive: bool
     message_ids: frozenset[str]
     """As they are compared."""
     recipients: tuple[str, ...]
@@ -52,6 +53,11 @@ class Arrival:
     @property
     def new(self) -> bool:
         return self.at is not None
+
+    @property
+    def quotes_a_secret(self) -> bool:
+        """Whether the message may hold what a sensitive email said, and must not be kept."""
+        return self.email is not None and self.email.sensitive
 
     @property
     def unclear(self) -> bool:

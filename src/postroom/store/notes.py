@@ -87,7 +87,8 @@ class Raw:
 class Noted:
     """What became of a note."""
 
-    id: str
+    id: str | None
+    """None where it was known already."""
     note: Note
     """With the recipient's address and the problem, as they were written down."""
     email_id: EmailId | None

@@ -34,7 +34,8 @@ __all__ = [
 def note_returns(notes: Sequence[Note], *, raw: Raw | None = None) -> Plan[list[Noted]]:
     """Note what came back, each once, with all that follows from it. In the order of the notes.
 
-    `raw` is the message they were read from; it is kept beside the first of them.
+    `raw` is the message they were read from; it is kept beside the first of them, unless they are about a sensitive
+    email, which it may quote.
     """
     emails = yield from _emails({mention.id for note in notes for mention in note.mentions})
     returns = [matched(note, emails) for note in notes]
@@ -92,12 +93,13 @@ def _emails(ids: Iterable[EmailId]) -> Plan[dict[EmailId, Mentioned]]:
     wanted = sorted(ids)
     rows: Rows = (yield ask("returned_emails", ids=wanted)) if wanted else []
     found: dict[EmailId, Mentioned] = {}
-    for id, workspace, attempts, message_id, envelope in rows:
+    for id, workspace, attempts, sensitive, message_id, envelope in rows:
         known = found.get(id)
         found[id] = Mentioned(
             id=id,
             workspace=workspace,
             attempts=attempts,
+            sensitive=bool(sensitive),
             message_ids=(known.message_ids if known else frozenset()) | {same_message_id(message_id or "")},
             recipients=tuple(dict.fromkeys((*(known.recipients if known else ()), *_recipients(envelope)))),
         )
@@ -120,7 +122,7 @@ def _write(returns: Sequence[Arrival], raw: Raw | None) -> Plan[None]:
     for id, at in (yield ask("note_returns", returns=[_as_row(each) for each in returns])):
         by_id[id].at = instant(at)
     first = next((each for each in returns if each.new and each.note.part == 0), None)
-    if raw is not None and first is not None:
+    if raw is not None and first is not None and not any(each.quotes_a_secret for each in returns):
         raw = raw.cut(KEPT if first.email is not None and first.said is not None else KEPT_UNCLEAR)
         yield ask("keep_return", id=first.id, content=raw.content, size=raw.size)
 
@@ -254,7 +256,7 @@ def _consequential(each: Arrival) -> Matched:
 
 def _noted(each: Arrival) -> Noted:
     return Noted(
-        id=each.id,
+        id=each.id if each.new else None,
         note=each.note,
         email_id=each.email_id,
         duplicate=not each.new,

@@ -6,7 +6,7 @@ r.email_id::text, r.message_id, r.reader, r.problem, r.until::text, r.feedback, 
 
 -- The emails that a message may be about, locked in one order, with everybody they were ever for.
 -- name: returned_emails
-SELECT e.id::text, e.workspace, e.attempts, c.message_id, c.envelope
+SELECT e.id::text, e.workspace, e.attempts, e.sensitive, c.message_id, c.envelope
 FROM postroom.emails e
 LEFT JOIN postroom.contents c ON c.email_id = e.id
 WHERE e.id = ANY (ARRAY (SELECT json_array_elements_text((:ids::text)::json)::uuid))

@@ -6,7 +6,7 @@ r.email_id, r.message_id, r.reader, r.problem, r.until, r.feedback, r.unclear
 
 -- The emails that a message may be about, with everybody they were ever for; the writer's transaction is the lock.
 -- name: returned_emails
-SELECT e.id, e.workspace, e.attempts, c.message_id, c.envelope
+SELECT e.id, e.workspace, e.attempts, e.sensitive, c.message_id, c.envelope
 FROM postroom_emails e
 LEFT JOIN postroom_contents c ON c.email_id = e.id
 WHERE e.id IN (SELECT value FROM json_each(:ids))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from postroom import Outbox, Status
+from postroom import Outbox, Status, Webhook
 from postroom.store.changes import newest_events
 from postroom.store.ids import new_id
 from postroom.store.listening import Changed, Listener
@@ -173,6 +173,21 @@ def test_a_signed_bounce_of_a_forwarded_email_is_told_of_and_stops_nobody(outbox
     assert (noted.note.address, noted.suppressed) == ("ada@elsewhere.example", False)
     assert outbox.get(ours).recipients[0].returned is not None
     assert stopped(outbox) == []
+
+
+def test_a_message_that_names_many_strangers_says_it_once(outbox: Outbox, ours: EmailId) -> None:
+    about = Mention(id=ours, signed=True)
+    noted = note(outbox, *(bounce(about, part=part, address=f"x{part}@example.net") for part in range(50)))
+
+    assert (len(noted), {each.duplicate for each in noted}) == (50, {False})
+    assert [entry.what for entry in outbox.get(ours).history] == ["bounced"]
+
+
+def test_what_is_no_email_is_about_nobody_s_mailbox(outbox: Outbox) -> None:
+    hook = outbox.enqueue(Webhook(url="https://example.org/hook", event="e"), route="webhooks").id
+    [noted] = note(outbox, bounce(Mention(id=hook, signed=True), address=""))
+
+    assert (noted.suppressed, noted.note.problem, stopped(outbox)) == (False, GONE, [])
 
 
 def test_an_alias_that_the_report_names_is_the_recipient(outbox: Outbox, ours: EmailId) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import json as json_format
 import signal
 import sys
-import time
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,18 +136,23 @@ def _from_files(outbox: Outbox, files: Sequence[Path], told: Callable[[Taken], s
 def _from_maildir(outbox: Outbox, intake: Intake, maildir: Path, told: Callable[[Taken], str]) -> None:
     from postroom.returns.intake.maildir import take_all
 
-    taker, seconds = _taker(outbox), interval_in_seconds(intake.interval)
-    while True:
+    taker, seconds, stopped = _taker(outbox), interval_in_seconds(intake.interval), threading.Event()
+    if intake.watch:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: stopped.set())
+    while not stopped.is_set():
         try:
             for taken in take_all(maildir, taker):
                 _print(told(taken))
+                if stopped.is_set():
+                    return
         except StoreUnavailable:
             if not intake.watch:
                 raise
             standard_error().print(Text(AWAY, style="red"))
         if not intake.watch:
             return
-        time.sleep(seconds)
+        stopped.wait(seconds)
 
 
 def _listen(outbox: Outbox, intake: Intake, told: Callable[[Taken], str]) -> None:

@@ -9,7 +9,7 @@ Which email a return is about is decided by `matching.py`, under the lock of the
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from typing import Any
 
@@ -40,8 +40,7 @@ def note_returns(notes: Sequence[Note], *, raw: Raw | None = None) -> Plan[list[
     emails = yield from _emails({mention.id for note in notes for mention in note.mentions})
     returns = [matched(note, emails) for note in notes]
     yield from _write(returns, raw)
-    news = [each for each in returns if each.new and each.email is not None and each.said is not None]
-    if news:
+    if news := list(_news(returns)):
         yield from _put_fates(news)
         yield from _tell(news)
         yield from _stop(news)
@@ -148,6 +147,19 @@ def _as_row(each: Arrival) -> dict[str, Any]:
         "feedback": note.feedback,
         "unclear": each.unclear,
     }
+
+
+def _news(returns: Sequence[Arrival]) -> Iterator[Arrival]:
+    """What is new about an email. A message that names many strangers says no more of its recipient than one."""
+    guessed: set[tuple[EmailId | None, str]] = set()
+    for each in returns:
+        if not each.new or each.email is None or each.said is None:
+            continue
+        if not each.certain:
+            if (each.email_id, each.recipient) in guessed:
+                continue
+            guessed.add((each.email_id, each.recipient))
+        yield each
 
 
 def _put_fates(news: Sequence[Arrival]) -> Plan[None]:

@@ -17,7 +17,7 @@ from postroom.store.returns import returns
 from postroom.store.suppressions import suppressions
 from postroom.testing import ScriptedSmtp
 from postroom.vocabulary import Return
-from tests.returns.intake.post import bounce, maildir, postroom, surroundings
+from tests.returns.intake.post import RETURN_ADDRESS, bounce, maildir, postroom, surroundings
 
 KILLED = -9
 TRY_AGAIN = 75
@@ -28,11 +28,11 @@ def history(outbox: Outbox, id: EmailId) -> list[str]:
 
 
 @contextmanager
-def listening(database: str) -> Iterator[int]:
+def listening(database: str, *, ends: int = 0, **more: str) -> Iterator[int]:
     """`postroom returns --lmtp`, and the port it has found."""
     command = [sys.executable, "-m", "postroom", "returns", "--lmtp", "127.0.0.1:0"]
     with subprocess.Popen(
-        command, env=surroundings(database), stderr=subprocess.PIPE, stdout=subprocess.PIPE
+        command, env=surroundings(database, **more), stderr=subprocess.PIPE, stdout=subprocess.PIPE
     ) as running:
         assert running.stderr is not None
         try:
@@ -40,7 +40,7 @@ def listening(database: str) -> Iterator[int]:
         finally:
             running.terminate()
             _, errors = running.communicate(timeout=60)
-    assert (running.returncode, errors) == (0, b"")
+    assert (running.returncode, errors) == (ends, b"")
 
 
 def test_the_whole_journey(outbox: Outbox, server: ScriptedSmtp, store_url: str, tmp_path: Path) -> None:
@@ -117,6 +117,37 @@ def test_two_who_empty_one_maildir_take_each_message_once(
     assert sum(not each["duplicate"] for each in told) == 30
     assert len(history(outbox, ours)) == 30
     assert len(list((box / ".taken" / "cur").iterdir())) == 30
+
+
+def test_killed_before_it_could_say_so_a_server_has_it_once_when_it_is_handed_over_again(
+    outbox: Outbox, ours: EmailId, store_url: str
+) -> None:
+    report = bounce(about=outbox.get(ours).message_id)
+    with listening(store_url, ends=KILLED, POSTROOM_FAILPOINT="returns_committed") as port:
+        with pytest.raises(smtplib.SMTPServerDisconnected), smtplib.LMTP("127.0.0.1", port) as client:
+            client.sendmail("", [RETURN_ADDRESS], report)
+        assert history(outbox, ours) == ["bounced"]
+    with listening(store_url) as port, smtplib.LMTP("127.0.0.1", port) as client:
+        client.sendmail("", [RETURN_ADDRESS], report)
+
+    assert history(outbox, ours) == ["bounced"]
+
+
+def test_a_maildir_is_watched_until_somebody_says_stop(
+    outbox: Outbox, ours: EmailId, store_url: str, tmp_path: Path
+) -> None:
+    box = maildir(tmp_path / "box")
+    command = [sys.executable, "-m", "postroom", "returns", "--maildir", str(box), "--watch", "--interval", "0.1s"]
+    with subprocess.Popen(command, env=surroundings(store_url), stdout=subprocess.PIPE) as watching:
+        assert watching.stdout is not None
+        for number in range(2):
+            waiting = box / "tmp" / str(number)
+            waiting.write_bytes(bounce(about=outbox.get(ours).message_id, number=number))
+            waiting.rename(box / "new" / waiting.name)
+            assert watching.stdout.readline().startswith(b"bounced: permanent")
+        watching.terminate()
+
+    assert (watching.returncode, history(outbox, ours)) == (0, ["bounced", "bounced"])
 
 
 @pytest.mark.parametrize(

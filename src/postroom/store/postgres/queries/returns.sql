@@ -10,6 +10,7 @@ SELECT e.id::text, e.workspace, e.attempts, e.sensitive, c.message_id, c.envelop
 FROM postroom.emails e
 LEFT JOIN postroom.contents c ON c.email_id = e.id
 WHERE e.id = ANY (ARRAY (SELECT json_array_elements_text((:ids::text)::json)::uuid))
+    AND e.channel = 'email'
 ORDER BY e.id, c.version
 FOR UPDATE OF e;
 

@@ -10,6 +10,7 @@ SELECT e.id, e.workspace, e.attempts, e.sensitive, c.message_id, c.envelope
 FROM postroom_emails e
 LEFT JOIN postroom_contents c ON c.email_id = e.id
 WHERE e.id IN (SELECT value FROM json_each(:ids))
+    AND e.channel = 'email'
 ORDER BY e.id, c.version;
 
 -- Write down what is not there yet.

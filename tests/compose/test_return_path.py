@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from postroom.errors import ConfigurationError
 from postroom.send.contract import Envelope
 from postroom.store.ids import new_id
 from postroom.vocabulary import EmailId
+from postroom.work.routes import routes_of
 from tests.store.journey import Clock
 
 SECRET, FORMER = "s" * 32, "f" * 40
@@ -76,19 +78,31 @@ def test_without_a_secret_or_an_address_nothing_changes() -> None:
     assert config.load(return_address="b@example.org", secret=SECRET).return_path() is not None
 
 
+def test_a_route_may_have_a_return_address_of_its_own() -> None:
+    bulk = {"transport": "smtp://b", "return_address": "news@example.com"}
+    settings = config.load(return_address="b@example.org", secret=SECRET, smtp="smtp://a", routes={"bulk": bulk})
+    id = new_id()
+    senders = {
+        route.name: route.channel.prepare(id=id, **stored(id)).sender  # type: ignore[union-attr]
+        for route in routes_of(settings)
+    }
+
+    assert senders["default"].endswith("@example.org")
+    assert senders["bulk"].startswith("news+")
+    assert settings.return_addresses() == ("b@example.org", "news@example.com")
+    assert {each.email_of(senders["bulk"]) for each in settings.return_paths()} == {None, id}
+    with pytest.raises(ConfigurationError, match="return_address"):
+        config.load(routes={"bulk": bulk | {"return_address": "a+b@c"}})
+
+
 def test_a_short_secret_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="32"):
         config.load(return_address="b@example.org", secret="short").return_path()
 
 
 def test_the_envelope_changes_and_the_message_does_not() -> None:
-    id, email = new_id(), Email(to="ada@example.org", subject="Hi", text="Hello", html="<p>Hello</p>")
-    given = {"id": id, "date": Clock().now, "default_sender": Address("", "desk@example.org"), "limits": DEFAULT_LIMITS}
-    frozen = EMAIL.freeze(email, **given)
-    content = {
-        "id": id, "subject": frozen.subject, "message_id": frozen.message_id, "envelope": frozen.envelope,
-        "text": frozen.text, "html": frozen.html, "attachments": {}, "only": None,
-    }  # fmt: skip
+    id = new_id()
+    content = {"id": id, **stored(id)}
     plain, returning = EMAIL.prepare(**content), returning_to(PATH)(**content)
     assert isinstance(plain, Envelope)
     assert isinstance(returning, Envelope)
@@ -96,3 +110,14 @@ def test_the_envelope_changes_and_the_message_does_not() -> None:
     assert (plain.sender, returning.sender) == ("desk@example.org", PATH.sender(id))
     assert (plain.message, plain.recipients) == (returning.message, returning.recipients)
     assert b"From: desk@example.org" in returning.message
+
+
+def stored(id: EmailId) -> dict[str, Any]:
+    """An email as `prepare` is given it."""
+    email = Email(to="ada@example.org", subject="Hi", text="Hello", html="<p>Hello</p>")
+    sender = Address("", "desk@example.org")
+    frozen = EMAIL.freeze(email, id=id, date=Clock().now, default_sender=sender, limits=DEFAULT_LIMITS)
+    return {
+        "subject": frozen.subject, "message_id": frozen.message_id, "envelope": frozen.envelope,
+        "text": frozen.text, "html": frozen.html, "attachments": {}, "only": None,
+    }  # fmt: skip

@@ -62,9 +62,10 @@ def check_sender(settings: Settings) -> Finding:
 
 def check_return_address(settings: Settings) -> Finding | None:
     """Whether a bounce names its email; None where nobody has asked for that."""
-    if settings.return_address is None:
+    addresses = settings.return_addresses()
+    if not addresses:
         return None
-    if settings.return_path() is None:
+    if not settings.return_paths():
         return Finding(
             name="return address",
             level=Level.WARN,
@@ -74,7 +75,7 @@ def check_return_address(settings: Settings) -> Finding | None:
     return Finding(
         name="return address",
         level=Level.OK,
-        detail=f"emails come back to {settings.return_address}, each with a token of its own",
+        detail=f"emails come back to {', '.join(addresses)}, each with a token of its own",
     )
 
 

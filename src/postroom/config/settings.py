@@ -21,10 +21,11 @@ from pydantic import (
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from postroom.compose.limits import Limits, limit_setting
-from postroom.compose.return_path import ReturnPath, checked_return_address
+from postroom.compose.return_path import ReturnPath
 from postroom.config.durations import Duration
 from postroom.config.regions import RegionTable, check_known, check_regions, overlaid
 from postroom.config.routes import (
+    ReturnAddress,
     RouteSettings,
     RouteTable,
     check_name,
@@ -47,12 +48,6 @@ def _pruned(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     return () if value.strip() == "off" else tuple(each.strip() for each in value.split(","))
-
-
-def _return_address(value: Any) -> Any:
-    if isinstance(value, str):
-        checked_return_address(value)
-    return value
 
 
 class Settings(BaseSettings):
@@ -115,7 +110,7 @@ class Settings(BaseSettings):
     """Where the application keeps its portals: `module:name` of each, such as `shop.mail:hub`."""
     sender: str | None = None
     """Who emails are from when they do not say."""
-    return_address: Annotated[str, BeforeValidator(_return_address)] | None = None
+    return_address: ReturnAddress | None = None
     """Where emails come back to, such as `bounces@example.org`: their envelope sender is then this address with a token
     of the email's own, `bounces+TOKEN@example.org`. Without a `secret` to sign tokens with it changes nothing."""
     policy: str = "patient"
@@ -279,11 +274,23 @@ class Settings(BaseSettings):
         secret = None if self.secret is None else self.secret.get_secret_value()
         return Keyring(secret, self._previous_secrets())
 
-    def return_path(self) -> ReturnPath | None:
-        """Where emails come back to; None where no return address is set, or there is no secret to sign with."""
-        if self.return_address is None or self.secret is None:
+    def return_path(self, address: str | None = None) -> ReturnPath | None:
+        """Where emails come back to, of all routes or of one that has an address of its own; None where there is no
+        such address, or no secret to sign with."""
+        address = address or self.return_address
+        if address is None or self.secret is None:
             return None
-        return ReturnPath(self.return_address, (self.secret.get_secret_value(), *self._previous_secrets()))
+        return ReturnPath(address, (self.secret.get_secret_value(), *self._previous_secrets()))
+
+    def return_addresses(self) -> tuple[str, ...]:
+        """Every address that emails come back to, without tokens."""
+        known = (self.return_address, *(table.return_address for table in self.routes.values()))
+        return tuple(dict.fromkeys(address for address in known if address is not None))
+
+    def return_paths(self) -> tuple[ReturnPath, ...]:
+        """The same, each able to tell which email a token is of; none without a secret."""
+        paths = (self.return_path(address) for address in self.return_addresses())
+        return tuple(path for path in paths if path is not None)
 
     def limits(self) -> Limits:
         """How large an email may be."""

@@ -35,9 +35,12 @@ def routes_of(settings: Settings, *, only: Collection[str] = (), always: bool = 
     if unknown := [name for name in only if name not in known]:
         names = ", ".join(known)
         raise ConfigurationError(f"no route that can be used here is called {unknown[0]!r}; those that can: {names}")
-    tables, named, path = settings.channel_tables(), settings.all_routes(), settings.return_path()
+    tables, named = settings.channel_tables(), settings.all_routes()
     return [
-        guarded(returning(_route(route, tables, unasked=name not in named), path), delivery)
+        guarded(
+            returning(_route(route, tables, unasked=name not in named), settings.return_path(route.return_address)),
+            delivery,
+        )
         for name, route in known.items()
         if not only or name in only
     ]

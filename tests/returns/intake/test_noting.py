@@ -16,7 +16,7 @@ PATH = ReturnPath(RETURN_ADDRESS, [SECRET])
 
 
 def noted(reading: Reading, *delivered_to: str) -> list[Note]:
-    return notes_of(reading, source="mail", source_id="1", delivered_to=delivered_to, path=PATH)
+    return notes_of(reading, source="mail", source_id="1", delivered_to=delivered_to, paths=[PATH])
 
 
 def message_id(id: EmailId) -> str:

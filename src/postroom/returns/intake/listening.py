@@ -39,18 +39,21 @@ def server(
 
 
 def taking(settings: Settings, domains: Sequence[str] = ()) -> Callable[[str], bool]:
-    """Which addresses are taken: the return address, with whatever behind a plus, and everybody at these domains."""
-    own = settings.return_address
-    if own is None and not domains:
+    """Which addresses are taken: the return addresses, with whatever behind a plus, and everybody at these domains."""
+    ours = {_lowered(checked_return_address(address)) for address in settings.return_addresses()}
+    wanted = {domain.lower().lstrip("@") for domain in domains}
+    if not ours and not wanted:
         raise ConfigurationError(
             "it is not known whose mail to take: set POSTROOM_RETURN_ADDRESS, such as bounces@example.org, "
             "or name a domain with --accept-domain"
         )
-    ours = None if own is None else tuple(part.lower() for part in checked_return_address(own))
-    wanted = {domain.lower().lstrip("@") for domain in domains}
 
     def takes(address: str) -> bool:
         local, at, domain = address.lower().rpartition("@")
-        return bool(at and local) and (domain in wanted or (local.partition("+")[0], domain) == ours)
+        return bool(at and local) and (domain in wanted or (local.partition("+")[0], domain) in ours)
 
     return takes
+
+
+def _lowered(parts: tuple[str, str]) -> tuple[str, str]:
+    return parts[0].lower(), parts[1].lower()

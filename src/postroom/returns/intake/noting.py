@@ -22,14 +22,15 @@ _NOBODY = Returned(address="")
 
 
 def notes_of(
-    reading: Reading, *, source: str, source_id: str, delivered_to: Sequence[str] = (), path: ReturnPath | None = None
+    reading: Reading, *, source: str, source_id: str, delivered_to: Sequence[str] = (), paths: Sequence[ReturnPath] = ()
 ) -> list[Note]:
     """A note for each recipient the message speaks of; one for a message that speaks of nobody.
 
-    `delivered_to` are the addresses it was handed over for, as far as the mail system told them.
+    `delivered_to` are the addresses it was handed over for, as far as the mail system told them; `paths` are those by
+    which our emails come back.
     """
     addresses = (*delivered_to, *reading.envelope_to)
-    mentions = tuple(_mentions(addresses, reading.about, path))
+    mentions = tuple(_mentions(addresses, reading.about, paths))
     return [
         Note(
             source=source,
@@ -54,18 +55,19 @@ def notes_of(
     ]
 
 
-def _mentions(addresses: Iterable[str], about: Iterable[str], path: ReturnPath | None) -> Iterator[Mention]:
+def _mentions(addresses: Iterable[str], about: Iterable[str], paths: Sequence[ReturnPath]) -> Iterator[Mention]:
     found: set[tuple[EmailId, bool]] = set()
-    for mention in (*_signed(addresses, path), *_named(about)):
+    for mention in (*_signed(addresses, paths), *_named(about)):
         if (mention.id, mention.signed) not in found and len(found) < MOST_MENTIONS:
             found.add((mention.id, mention.signed))
             yield mention
 
 
-def _signed(addresses: Iterable[str], path: ReturnPath | None) -> Iterator[Mention]:
+def _signed(addresses: Iterable[str], paths: Sequence[ReturnPath]) -> Iterator[Mention]:
     for address in addresses:
-        if path is not None and (id := path.email_of(address)) is not None:
-            yield Mention(id=id, signed=True)
+        for path in paths:
+            if (id := path.email_of(address)) is not None:
+                yield Mention(id=id, signed=True)
 
 
 def _named(about: Iterable[str]) -> Iterator[Mention]:

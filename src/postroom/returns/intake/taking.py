@@ -65,14 +65,16 @@ class Taker:
 
     def __init__(self, outbox: Outbox) -> None:
         self._database = outbox.database
-        self._path = outbox.settings.return_path()
+        self._paths = outbox.settings.return_paths()
 
     def take(self, octets: bytes, *, size: int | None = None, delivered_to: Sequence[str] = ()) -> Taken:
         """Take one message in. `size` is that of the whole, where only its beginning is given."""
         raw = Raw(content=octets, size=len(octets) if size is None else size)
         octets = octets[:READ]
         reading = _read(octets)
-        notes = notes_of(reading, source=SOURCE, source_id=identity(octets), delivered_to=delivered_to, path=self._path)
+        notes = notes_of(
+            reading, source=SOURCE, source_id=identity(octets), delivered_to=delivered_to, paths=self._paths
+        )
         reach("returns_before_commit")
         noted = self._database.run(note_returns(notes, raw=None if reading.kind is Unclear.OWN else raw))
         reach("returns_committed")

@@ -69,6 +69,14 @@ def test_a_report_of_a_failure_is_no_answer() -> None:
     assert read(octets + b"<bo@example.org>:\n550 5.1.1 no such user").kind is Return.BOUNCED
 
 
+def test_an_answer_of_a_postmaster_is_no_report() -> None:
+    octets = message("Subject: Re: Your offer", THREAD, body="We rejected bo@example.org").replace(
+        b"ada@", b"postmaster@"
+    )
+
+    assert read(octets).kind is Return.REPLIED
+
+
 def test_somebody_away_who_names_another_address_is_no_report() -> None:
     """It comes from nobody, and names addresses, as reports do."""
     octets = message(

@@ -39,6 +39,8 @@ GROWING: dict[str, Callable[[int], bytes]] = {
     ),
     "messages": lambda n: REPORT + b"--b\nContent-Type: message/rfc822\n\n" * n,
     "header": lambda n: HEAD + b"To: " + b"=?utf-8?q?a?= <" * n + b"\n\n",
+    "everybody": lambda n: HEAD + b"To: a@b.example\n" * n + b"\n" + b"<a@b.example>\n" * n,
+    "others": lambda n: HEAD + b"\n" + b"".join(b"<a%d@b.example>: 550 no\n" % i for i in range(n)),
     "many headers": lambda n: HEAD + b"References: <a@b>\n" * n + b"\n",
     "away": lambda n: (
         b"Auto-Submitted: auto-replied\nDate: Wed, 18 Nov 2026 09:00:05 +0000\n\n" + b"back on until 1 " * n

@@ -126,6 +126,22 @@ def test_what_it_was_sent_to_stands_beside_where_it_went() -> None:
     assert (recipient.address, recipient.aliases) == ("ada.lovelace@mail.example.org", ("ada@example.org",))
 
 
+def test_what_a_recipient_was_made_from_stands_beside_it() -> None:
+    [recipient] = reading_of("exim-generated").recipients
+
+    assert (recipient.address, recipient.aliases) == ("ada@mail.example.org", ("all@example.org",))
+
+
+@pytest.mark.parametrize(
+    ("action", "kind"),
+    [("expanded", Return.DELIVERED), ("relayed", Unclear.IRRELEVANT), ("Delivered (to mailbox)", Return.DELIVERED)],
+)
+def test_what_was_handed_on_is_not_called_delivered(action: str, kind: Return | Unclear) -> None:
+    reading = read(octets_of("delivered").replace(b"Action: delivered", f"Action: {action}".encode()))
+
+    assert (reading.kind, reading.recipients[0].bounce_class) == (kind, None)
+
+
 def test_the_words_of_the_other_end_are_kept_on_one_line() -> None:
     [recipient] = reading_of("postfix-no-domain").recipients
 

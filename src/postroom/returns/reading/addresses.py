@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from postroom.returns.reading import limits
 from postroom.returns.reading.decoding import words
@@ -42,7 +43,7 @@ def tidy(written: str) -> str:
 
 def header_addresses(values: Iterable[object]) -> list[str]:
     """The addresses in headers such as To, in order, each once."""
-    found = [each for value in values for each in _in_header(str(value))]
+    found = [each for value in islice(values, limits.PARTS) for each in _in_header(str(value))]
     return list(dict.fromkeys(found))[: limits.RECIPIENTS]
 
 

@@ -24,14 +24,20 @@ from postroom.vocabulary import BounceClass
 
 DEAD = frozenset({"5.1.1", "5.1.6", "5.1.10"})
 """No such mailbox, moved away, a domain that takes no mail."""
+_OF_DOMAIN = frozenset({"5.1.2", "5.4.4"})
 _OF_SENDER = frozenset({"5.1.7", "5.1.8", "5.1.9"})
 _NAMES = re.compile(
     r"https?://\S{1,500}|<?[^\s<>@]{1,200}@[^\s<>]{1,200}>?|\b[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,10}\b"
 )
 """URLs, addresses, hosts."""
-_WRAPPED = re.compile(r"unknown address error")
-"""What some systems put before every refusal, whatever it says."""
+_WRAPPED = re.compile(
+    r"unknown address error|in (?:relay recipient|local recipient|virtual mailbox|virtual alias) table"
+)
+"""What one system puts before every refusal, whatever it says; what another says of itself."""
+_NEVER_MAIL = (521, 556)
+"""A host or a domain that takes no mail, RFC 7504."""
 _EXPLAINED = ("5.2.", "5.3.", "5.4.", "5.5.", "5.6.", "5.7.")
+_UNTOLD = ("5.0.", "5.1.", "5.5.")
 
 
 def bounce_class(said: Saying) -> BounceClass:
@@ -81,7 +87,15 @@ def _is_permanent(said: Saying, words: str) -> bool:
         return True
     if said.status in DEAD and (_any(ABSENT_USER, words) or not _is_guessed(said)):
         return True
-    if said.phase is not Phase.CONTENT and _any(ABSENT_SURELY, words):
+    if said.status in _OF_DOMAIN and "invalid domain" in words:
+        return True
+    if said.code in _NEVER_MAIL and "not accepting network messages" in words:
+        return True
+    if (
+        said.phase is not Phase.CONTENT
+        and (not said.status or said.status.startswith(_UNTOLD))
+        and _any(ABSENT_SURELY, words)
+    ):
         return True
     if (
         said.status == "5.4.1"

@@ -16,29 +16,30 @@ from postroom.returns.reading.original import about, original_recipients
 from postroom.returns.reading.prose import said_of
 from postroom.returns.reading.reports import looks_like_a_report
 from postroom.returns.reading.saying import Phase, Saying, code_in, phase_in, reply_in, status_in
-from postroom.returns.reading.values import Reading, Returned
+from postroom.returns.reading.values import Reading, Returned, Unclear
 from postroom.vocabulary import BounceClass, Return
 
 KINDS = ("message/delivery-status", "message/global-delivery-status")
 _RECIPIENTS = ("Final-Recipient", "Original-Recipient", "X-Actual-Recipient")
-_ACTIONS = {
+_ACTIONS: dict[str, Return | Unclear] = {
     "failed": Return.BOUNCED,
     "delayed": Return.DEFERRED,
     "delivered": Return.DELIVERED,
-    "relayed": Return.DELIVERED,
     "expanded": Return.DELIVERED,
+    "relayed": Unclear.IRRELEVANT,
 }
 _BY_RULE = re.compile(r"^reporting-mta:[^\n]{0,20}\binbound-smtp\.[\w.-]{1,60}\.amazonaws\.com", re.I | re.M)
 """Amazon's service for receiving mail takes everything and answers as its customer's rule says."""
 _FIELD = re.compile(r"^final-recipient:", re.I | re.M)
 _COMMENT = re.compile(r"\(([^()]{3,300})\)")
-_WORST = (Return.BOUNCED, Return.DEFERRED, Return.DELIVERED)
+_RELAYED = "it was handed on to a system that does not tell what becomes of it"
+_WORST = (Return.BOUNCED, Return.DEFERRED, Return.DELIVERED, Unclear.IRRELEVANT)
 _DIAGNOSTIC_TYPE = re.compile(r"\s*[\w.-]{1,40}\s*;\s*")
 
 
 def read_report(opened: Opened) -> Reading | None:
     """What a standard report says of every recipient; where they fared differently, of those that fared worst."""
-    found: dict[Return, list[Returned]] = {}
+    found: dict[Return | Unclear, list[Returned]] = {}
     for part in opened.of_kind(*KINDS) or _inline(opened):
         by_rule = _BY_RULE.search(part.text) is not None
         for fields in islice(_blocks(part), limits.RECIPIENTS):
@@ -46,7 +47,9 @@ def read_report(opened: Opened) -> Reading | None:
                 found.setdefault(one[0], []).append(one[1])
     for kind in _WORST:
         if kind in found:
-            return Reading(kind=kind, recipients=_once(found[kind]), about=about(opened), reader="dsn")
+            problem = _RELAYED if kind is Unclear.IRRELEVANT else ""
+            recipients = _once(found[kind])
+            return Reading(kind=kind, recipients=recipients, about=about(opened), reader="dsn", problem=problem)
     return None
 
 
@@ -68,7 +71,7 @@ def _blocks(part: Part) -> Iterator[Message]:
             yield fields
 
 
-def _recipient(fields: Message, opened: Opened, *, by_rule: bool) -> tuple[Return, Returned] | None:
+def _recipient(fields: Message, opened: Opened, *, by_rule: bool) -> tuple[Return | Unclear, Returned] | None:
     names = list(dict.fromkeys(address for name in _RECIPIENTS if (address := typed_address(raw(fields, name)))))
     if not names:
         names = (
@@ -89,8 +92,8 @@ def _recipient(fields: Message, opened: Opened, *, by_rule: bool) -> tuple[Retur
     )
 
 
-def _class(kind: Return, said: Saying, *, by_rule: bool) -> BounceClass | None:
-    if kind is Return.DELIVERED:
+def _class(kind: Return | Unclear, said: Saying, *, by_rule: bool) -> BounceClass | None:
+    if kind not in (Return.BOUNCED, Return.DEFERRED):
         return None
     verdict = bounce_class(said) if kind is Return.BOUNCED else BounceClass.TRANSIENT
     return BounceClass.UNDETERMINED if by_rule and verdict is BounceClass.PERMANENT else verdict

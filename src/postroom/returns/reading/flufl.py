@@ -16,7 +16,7 @@ from postroom.returns.reading.original import about
 from postroom.returns.reading.prose import without_origins
 from postroom.returns.reading.reports import looks_like_a_report
 from postroom.returns.reading.values import Reading
-from postroom.returns.reading.words import may_have_failed, returned
+from postroom.returns.reading.words import possible, returned
 from postroom.vocabulary import Return
 
 Scanner = Callable[[Message], tuple[frozenset[bytes], frozenset[bytes]]]
@@ -56,7 +56,7 @@ def _named(opened: Opened, found: frozenset[bytes]) -> list[str]:
     """In the report's own order. It takes much for a recipient that is an address of another kind, or a Message-ID."""
     report = addresses_in(without_origins(opened.report))
     named = {tidy(each.decode("utf-8", "replace")) for each in found}
-    return [each for each in report if each in named and may_have_failed(opened, each)][: limits.RECIPIENTS]
+    return possible(opened, [each for each in report if each in named])
 
 
 def _failures(scan: Scanner, octets: bytes) -> tuple[frozenset[bytes], frozenset[bytes]]:

@@ -13,11 +13,13 @@ from email.message import Message
 from email.parser import HeaderParser
 from functools import cached_property
 from itertools import islice
+from string import ascii_lowercase, ascii_uppercase
 
 from postroom.returns.reading import limits
 from postroom.returns.reading.decoding import decoded_text
 from postroom.returns.reading.quoting import paragraphs_of, report_and_original
 
+_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 _TYPE = re.compile(r"\s*([\w.+-]+/[\w.+-]+)")
 _MESSAGES = ("message/rfc822", "message/global", "text/rfc822-headers", "message/global-headers")
 
@@ -71,7 +73,12 @@ class Opened:
 
     @cached_property
     def lower_paragraphs(self) -> tuple[str, ...]:
-        return tuple(map(str.lower, self.paragraphs))
+        """The same in lower case, character by character, so that places in both are the same."""
+        return tuple(each.translate(_LOWER) for each in self.paragraphs)
+
+    @cached_property
+    def lower_report(self) -> str:
+        return self.report.translate(_LOWER)
 
     @cached_property
     def original(self) -> Message | None:

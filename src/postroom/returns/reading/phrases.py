@@ -34,19 +34,20 @@ message would exceed | exceeds mailbox
 
 REFUSED = _phrases("""
 # Blocks and reputations
-sender | is listed | was listed | mx records for | recipient not accepted | refuse | your network | your server |
-your host | your domain | not subscribed | members-only | non-member | verify | bounced address | only accepting |
-preferences | you have been | restrict | purported | unsigned dsn | batv | backscatter | null sender | blocked |
-blacklist | black list | blocklist | block list | denylist | deny list | rbl | dnsbl | spamhaus | spamcop |
-barracudacentral | sorbs | reputation | senderbase | been listed | are listed | currently listed | listed by |
-banned | not in whitelist | not whitelisted | greylist | graylist | grey-list | grey list | temporarily rejected |
-ip address has been | client host rejected | client host [ | sender rejected | sender address rejected |
-sender denied | sender verify failed | sender verification | verify sender | sender is not allowed |
-sender not allowed | reverse dns | reverse lookup | ptr record | no ptr | helo command rejected | rdns |
-cannot find your hostname | cannot find your reverse | cannot resolve your | invalid helo | fcrdns |
-domain of sender | sender domain | sender's domain | domain of the sender | senders domain | sender address |
-bad sender | unknown sender | invalid sender | dynamic ip | residential | dial-up | dialup | connection refused |
-your access to submit | your access to this mail system | access from ip | your ip | ip rejected | bad ip
+helo | ehlo | suppress | invalid domain, see | from: domain | sender | is listed | was listed | mx records for |
+recipient not accepted | refuse | your network | your server | your host | your domain | not subscribed |
+members-only | non-member | verify | bounced address | only accepting | preferences | you have been | restrict |
+purported | unsigned dsn | batv | backscatter | null sender | blocked | blacklist | black list | blocklist |
+block list | denylist | deny list | rbl | dnsbl | spamhaus | spamcop | barracudacentral | sorbs | reputation |
+senderbase | been listed | are listed | currently listed | listed by | banned | not in whitelist |
+not whitelisted | greylist | graylist | grey-list | grey list | temporarily rejected | ip address has been |
+client host rejected | client host [ | sender rejected | sender address rejected | sender denied |
+sender verify failed | sender verification | verify sender | sender is not allowed | sender not allowed |
+reverse dns | reverse lookup | ptr record | no ptr | helo command rejected | rdns | cannot find your hostname |
+cannot find your reverse | cannot resolve your | invalid helo | fcrdns | domain of sender | sender domain |
+sender's domain | domain of the sender | senders domain | sender address | bad sender | unknown sender |
+invalid sender | dynamic ip | residential | dial-up | dialup | connection refused | your access to submit |
+your access to this mail system | access from ip | your ip | ip rejected | bad ip
 # Spam and content
 spam | unsolicited | junk mail | bulk mail | suspicious | suspect | phish | virus | malware | infected |
 content filter | content reject | content of | content was | message content | content policy | bad content |
@@ -69,7 +70,7 @@ too many | too much | too fast | too quickly | rate limit | ratelimit | rate-lim
 excessive | limit reached | over limit | hourly limit | daily limit | per hour | per day | unusual rate |
 concurrent | frequency | try again later | try later | please try again | retry later | temporar
 # Relaying
-relay | not our customer | we do not relay | not permitted to relay | not configured to | gateway
+rcpthosts | relay | not our customer | we do not relay | not permitted to relay | not configured to | gateway
 # The system
 insufficient system | system resources | no space left | disk full | disk space | out of memory | overload |
 server busy | too busy | service unavailable | service not available | service is unavailable | system error |
@@ -107,39 +108,36 @@ bloqué | blockiert | bloqueado | bloccato | спам | слишком боль�
 ABSENT_DOMAIN = _phrases("""
 host unknown | unknown host | unknown domain | domain unknown | no such domain | no such host | nxdomain |
 host not found | domain not found | domain name not found | domain does not exist | domain doesn't exist |
-host does not exist | invalid domain | illegal host | domain could not be found | domain couldn't be found |
+host does not exist | illegal host | domain could not be found | domain couldn't be found |
 couldn't find any host named | could not find any host | couldn't find any host by that name |
 bad destination system | nonexistent domain | non-existent domain | non-existent host | name or domain not found |
-no mx record | unrouteable mail domain | unroutable domain | domain isn't in | unresolvable domain |
-non esistente | recipient domain not found | all relevant mx records point to non-existent |
-domain part of the address is invalid | domain name does not exist | is not a valid domain | because the domain |
-dns hard | couldn't find a mail exchanger | could not find a mail exchanger | domain is not valid |
+unrouteable mail domain | unroutable domain | unresolvable domain | recipient domain not found |
+all relevant mx records point to non-existent | domain part of the address is invalid |
+domain name does not exist | dns hard | couldn't find a mail exchanger | could not find a mail exchanger |
 no valid host | unrouteable address | unroutable address | name or service not known | domain must exist |
 no mx found | mail receiving disabled | has no mail exchanger | host/domain is unknown
 """)
 
 UNWILLING_DOMAIN = _phrases("""
-null mx | nullmx | does not accept mail | does not accept e-mail | does not accept email | accepts no mail |
-domain accepts no | system not accepting network messages | not accepting network messages |
-does not receive mail | do not accept email | domain never sends or receives
+null mx | nullmx | domain does not accept | host does not accept | host/domain does not accept |
+domain accepts no | host accepts no mail | domain does not receive | domain never sends or receives
 """)
 """A domain that never takes mail, RFC 7505."""
 
 MOVED = _phrases("""
-has moved | user moved | mailbox moved | address has changed | has been replaced by | has changed to |
-user not local; please try | no longer employed | no longer with this company | no longer works
+has moved | user moved | mailbox moved | address has changed | has been replaced by | has changed to
 """)
 
 ABSENT_SURELY = _phrases("""
 not listed in domino directory | not listed in public name | not listed in address book |
 ディレクトリのリストにありません | not listed in lotus notes | delivery error: dd this user |
 requested action not taken: mailbox unavailable | recipname not unique or not found |
-the recipient name is not recognized | invalid final delivery userid |
-the email account that you tried to reach does not exist. please try
+the recipient name is not recognized | invalid final delivery userid | user name not listed in
 """)
 """Words that only somebody says who has looked the mailbox up, whatever they reply to."""
 
 ABSENT_USER = _phrases("""
+non esistente | no longer employed | no longer with this company | no longer works | user not local; please try |
 user unknown | unknown user | no such user | no such recipient | no such mailbox | no such address |
 no such person | no such account | no such email | no such local | no such name | no such id | no such uid |
 user isn't found | recipient not found | mailbox not found | address not found | account not found |

@@ -50,11 +50,14 @@ def looks_like_a_report(opened: Opened) -> bool:
     A person who passes one on writes none, and neither does one who is away, though their programs too write as nobody.
     """
     subject = words(raw(opened.headers, "Subject"))
-    titled = _SUBJECT.search(subject) is not None and not _PASSED_ON.match(subject)
-    if titled and (is_from_daemon(opened) or raw(opened.headers, "Return-Path").strip() == "<>"):
+    if "X-Failed-Recipients" in opened.headers:
         return True
-    told = _OPENING.search(opened.report[:5_000]) is not None
-    return (told and (titled or is_from_daemon(opened))) or "X-Failed-Recipients" in opened.headers
+    if _PASSED_ON.match(subject):
+        return False
+    titled, written = _SUBJECT.search(subject) is not None, is_from_daemon(opened)
+    if titled and (written or raw(opened.headers, "Return-Path").strip() == "<>"):
+        return True
+    return (titled or written) and _OPENING.search(opened.report[:5_000]) is not None
 
 
 def is_from_daemon(opened: Opened) -> bool:

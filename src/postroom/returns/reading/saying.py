@@ -36,7 +36,7 @@ _CONTENT = re.compile(
     r"|sending (?:the )?data)"
     r"|after \.|>>> (?:data|bdat|\.)\s|response to data|data command|failed after i sent|data send|smtp:data"
     r"|did not like our data|message content|smtp command\s+data|after pipelined end of data|after end of data"
-    r"|sending end of data|final delivery dot",
+    r"|text command|sending end of data|final delivery dot",
 )
 _SENDER = re.compile(
     r"reply to mail from|after mail from|after pipelined mail from|>>> mail from|did not like our mail from"

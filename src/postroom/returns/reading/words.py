@@ -14,9 +14,9 @@ from postroom.returns.reading.classing import bounce_class
 from postroom.returns.reading.decoding import words
 from postroom.returns.reading.opening import Opened, raw
 from postroom.returns.reading.original import about, original_recipients
-from postroom.returns.reading.prose import said_of, without_origins
+from postroom.returns.reading.prose import origins_of, said_of, without_origins
 from postroom.returns.reading.reports import looks_like_a_report
-from postroom.returns.reading.saying import Saying, saying
+from postroom.returns.reading.saying import saying
 from postroom.returns.reading.values import Reading, Returned
 from postroom.vocabulary import BounceClass, Return
 
@@ -44,20 +44,17 @@ def read_words(opened: Opened) -> Reading | None:
 def returned(opened: Opened, address: str, kind: Return, *, alone: bool) -> Returned:
     """One recipient of such a report, with what is said of them."""
     said = said_of(opened, [address])
-    if alone and not (said.status or said.code):
-        said = saying(_sentences(opened.report)) if not _explains(said) else said
+    if alone and not (said.status or said.code) and bounce_class(said) is BounceClass.UNDETERMINED:
+        said = saying(opened.report)
     verdict = BounceClass.TRANSIENT if kind is Return.DEFERRED else bounce_class(said)
     return Returned(
-        address=address, bounce_class=verdict, status=said.status, code=said.code, text=said.text[: limits.SAID]
+        address=address,
+        aliases=origins_of(opened, address),
+        bounce_class=verdict,
+        status=said.status,
+        code=said.code,
+        text=said.text[: limits.SAID],
     )
-
-
-def _explains(said: Saying) -> bool:
-    return bounce_class(said) is not BounceClass.UNDETERMINED
-
-
-def _sentences(report: str) -> str:
-    return report[: limits.JUDGED]
 
 
 def _delays(opened: Opened) -> bool:
@@ -70,20 +67,22 @@ def _named(opened: Opened) -> list[str]:
     report = without_origins(opened.report)
     if not addresses_in(report):
         report = opened.report
-    told = [each for each in addresses_in(report) if may_have_failed(opened, each)]
+    told = possible(opened, addresses_in(report))
     wanted = original_recipients(opened.original)
-    prominent = [each for each in told if each in _prominent(report)]
+    standing_out = _prominent(report)
+    prominent = [each for each in told if each in standing_out]
     failed = header_addresses(opened.headers.get_all("X-Failed-Recipients", []))
     if known := [each for each in told if each in wanted]:
         return prominent if set(known) <= set(prominent) else known
     return failed or prominent or told[:1] or wanted[:1]
 
 
-def may_have_failed(opened: Opened, address: str) -> bool:
-    """Not who writes, nor whom it is written to: these are named in reports too."""
+def possible(opened: Opened, addresses: list[str]) -> list[str]:
+    """Those that may have failed: not who writes, nor whom it is written to, for these are named in reports too."""
     concerned = ("From", "To", "Delivered-To", "Reply-To")
     known = header_addresses([value for name in concerned for value in opened.headers.get_all(name, [])])
-    return not is_daemon(address) and address not in known
+    others = frozenset(known)
+    return [each for each in addresses if not is_daemon(each) and each not in others][: limits.RECIPIENTS]
 
 
 _PLACES = (

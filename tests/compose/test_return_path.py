@@ -21,7 +21,7 @@ from postroom.work.routes import routes_of
 from tests.store.journey import Clock
 
 SECRET, FORMER = "s" * 32, "f" * 40
-PATH = ReturnPath("Bounces@example.org", [SECRET])
+PATH = ReturnPath("Bounces@example.org", [b"key"])
 
 ids = some.uuids().map(lambda id: EmailId(str(id)))
 
@@ -53,7 +53,10 @@ def test_what_is_no_such_address_is_nobody_s(text: str) -> None:
 
 def test_a_former_secret_is_still_believed_and_a_stranger_s_is_not() -> None:
     id = new_id()
-    before, after = ReturnPath("b@example.org", [FORMER]), ReturnPath("b@example.org", [SECRET, FORMER])
+    before = config.load(return_address="b@example.org", secret=FORMER).return_path()
+    after = config.load(return_address="b@example.org", secret=SECRET, previous_secrets=[FORMER]).return_path()
+    assert before is not None
+    assert after is not None
 
     assert after.email_of(before.sender(id)) == id
     assert before.email_of(after.sender(id)) is None

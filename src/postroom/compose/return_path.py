@@ -11,7 +11,6 @@ import hmac
 import re
 from base64 import b32decode, b32encode
 from collections.abc import Sequence
-from functools import cached_property
 from uuid import UUID
 
 from postroom.errors import ConfigurationError
@@ -23,24 +22,17 @@ TOKEN = (ID + SIGNATURE) * 8 // 5
 """Characters of a token."""
 LONGEST_LOCAL = 64 - len("+") - TOKEN
 """Characters that are left for the local part of a return address: RFC 5321 allows 64 in all."""
-SHORTEST_SECRET = 32
 
 _ADDRESS = re.compile(r"([a-z0-9][a-z0-9._-]*)@((?:[a-z0-9-]+\.)*[a-z0-9-]+)", re.ASCII | re.IGNORECASE)
 _TOKEN = re.compile(rf"[a-z2-7]{{{TOKEN}}}", re.ASCII)
 
 
 class ReturnPath:
-    """Makes the envelope senders of emails, and knows them again. The first secret signs; each of them is believed."""
+    """Makes the envelope senders of emails, and knows them again. The first key signs; each of them is believed."""
 
-    def __init__(self, address: str, secrets: Sequence[str]) -> None:
-        local, self.domain = checked_return_address(address)
-        self.local = local
-        self._secrets = tuple(secrets)
-        if short := [secret for secret in self._secrets if len(secret) < SHORTEST_SECRET]:
-            raise ConfigurationError(
-                f"return_address: a secret has {len(short[0])} characters; to sign with, at least {SHORTEST_SECRET} by "
-                "chance are needed, such as those of `openssl rand -base64 32`"
-            )
+    def __init__(self, address: str, keys: Sequence[bytes]) -> None:
+        self.local, self.domain = checked_return_address(address)
+        self._keys = tuple(keys)
 
     def __repr__(self) -> str:
         return f"<ReturnPath {self.local}@{self.domain}>"
@@ -61,10 +53,6 @@ class ReturnPath:
         id, signature = octets[:ID], octets[ID:]
         believed = [hmac.compare_digest(signature, _signature(key, id)) for key in self._keys]
         return EmailId(str(UUID(bytes=id))) if any(believed) else None
-
-    @cached_property
-    def _keys(self) -> tuple[bytes, ...]:
-        return tuple(hmac.digest(secret.encode(), b"postroom: return addresses", "sha256") for secret in self._secrets)
 
 
 def checked_return_address(address: str) -> tuple[str, str]:

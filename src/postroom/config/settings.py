@@ -286,7 +286,7 @@ class Settings(BaseSettings):
         address = address or self.return_address
         if address is None or self.secret is None:
             return None
-        return ReturnPath(address, (self.secret.get_secret_value(), *self._previous_secrets()))
+        return ReturnPath(address, [key.value for key in self.keyring().keys_for("return addresses")])
 
     def return_addresses(self) -> tuple[str, ...]:
         """Every address that emails come back to, without tokens."""

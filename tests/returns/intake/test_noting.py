@@ -10,9 +10,9 @@ from postroom.returns.reading import Reading, Returned, Unclear
 from postroom.store.ids import new_id
 from postroom.store.returns import Mention, Note
 from postroom.vocabulary import BounceClass, EmailId, Return
-from tests.returns.intake.post import RETURN_ADDRESS, SECRET
+from tests.returns.intake.post import RETURN_ADDRESS
 
-PATH = ReturnPath(RETURN_ADDRESS, [SECRET])
+PATH = ReturnPath(RETURN_ADDRESS, [b"key"])
 
 
 def noted(reading: Reading, *delivered_to: str) -> list[Note]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from postroom.errors import InvalidEmail
 from postroom.store.suppressions import Stop
 from postroom.vocabulary import BounceClass, EmailId, Return, SuppressionReason, SuppressionScope
 
@@ -37,14 +38,17 @@ def stop_after(matched: Matched) -> Stop | None:
     reason = _reason(matched)
     if reason is None or not (matched.certain and matched.address):
         return None
-    return Stop(
-        address=matched.address,
-        reason=reason,
-        scope=SuppressionScope.WORKSPACE,
-        workspace=matched.workspace,
-        evidence=_evidence(matched),
-        email_id=matched.email_id,
-    )
+    try:
+        return Stop(
+            address=matched.address,
+            reason=reason,
+            scope=SuppressionScope.WORKSPACE,
+            workspace=matched.workspace,
+            evidence=_evidence(matched),
+            email_id=matched.email_id,
+        )
+    except InvalidEmail:  # an address that no list can hold, such as one in quotes: the return is recorded all the same
+        return None
 
 
 def _reason(matched: Matched) -> SuppressionReason | None:

@@ -193,3 +193,19 @@ def test_lines_of_any_age_and_shape_can_be_read() -> None:
                 id=1, at=datetime(2026, 5, 17, tzinfo=UTC), actor="a", what=what, address="", detail=detail
             )
             assert in_one_line(entry)
+
+
+def test_who_is_not_to_be_mailed_is_told_in_words() -> None:
+    def told(what: str, **detail: object) -> str:
+        at = datetime(2026, 5, 17, tzinfo=UTC)
+        return in_one_line(AuditEntry(id=1, at=at, actor="a", what=what, address="", detail=detail))
+
+    assert told("suppress", recipient="ada@example.org", reason="manual", scope="all", entry=ABSENT) == (
+        f"said who is not to be mailed; why: manual; recipient: ada@example.org; scope: all; entry: {ABSENT}"
+    ), "an entry is no email"
+    assert told("unsuppress", refused="no such entry") == "wanted to unsuppress, and was refused: no such entry"
+    assert told("suppressions_import", act="1", state="begun") == "began to import a list"
+    assert told("suppressions_import", act="1", state="done", entries=7, refused_lines=2) == (
+        "imported a list of who is not to be mailed; entries: 7; refused lines: 2"
+    )
+    assert told("suppressions_import", act="1", state="stopped", entries=3).startswith("could not import all of a list")

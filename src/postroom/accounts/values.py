@@ -15,7 +15,7 @@ class Role(StrEnum):
     VIEWER = "viewer"
     """Look."""
     OPERATOR = "operator"
-    """Retry, replay, cancel, dismiss; pause and resume transports."""
+    """Retry, replay, cancel, dismiss; pause and resume transports; say who is not to be mailed."""
     ADMIN = "admin"
     """Everything."""
 

@@ -12,7 +12,7 @@ from fastapi.staticfiles import StaticFiles
 
 from postroom import __version__
 from postroom.accounts.values import Role
-from postroom.admin import api, errors, gallery, health, security
+from postroom.admin import api, errors, gallery, health, security, suppressions_api
 from postroom.admin.described import within
 from postroom.admin.unsubscribing import unsubscribe_route
 from postroom.admin.workshop import Workshop
@@ -53,6 +53,7 @@ def build(outbox: AsyncOutbox, *, dev: bool = False, among_regions: bool = False
     app.include_router(health.router)
     app.router.routes.append(unsubscribe_route({outbox.settings.region: outbox}))
     app.include_router(api.router)
+    app.include_router(suppressions_api.router)
     app.add_api_route("/api/admin/openapi.json", _description, include_in_schema=False, dependencies=[_VIEWER])
     for part in PARTS:
         if _is_there(part):

@@ -187,3 +187,41 @@ def test_what_cannot_be_read_tells_why(octets: bytes, problem: str) -> None:
     reading = read(octets)
 
     assert (reading.kind, problem in reading.problem) == (Unclear.UNREADABLE, True)
+
+
+@pytest.mark.parametrize(
+    ("told", "kind", "feedback"),
+    [
+        ('"complaintFeedbackType": "abuse",', Return.COMPLAINED, "abuse"),
+        ("", Return.COMPLAINED, "abuse"),
+        ('"complaintFeedbackType": "not-spam",', Unclear.IRRELEVANT, "not-spam"),
+    ],
+)
+def test_a_notification_may_be_a_complaint(told: str, kind: Return | Unclear, feedback: str) -> None:
+    named = '"complainedRecipients": [{"emailAddress": "Ada@example.org"}]'
+    notice = f'{{"notificationType": "Complaint", "complaint": {{{told} {named}}}}}'
+
+    reading = read(f"From: no-reply@sns.example.com\n\n{notice}".encode())
+
+    assert (reading.kind, reading.feedback, reading.reader) == (kind, feedback, "notice")
+    assert [each.address for each in reading.recipients] == ["ada@example.org"]
+
+
+def test_a_notification_may_be_a_delivery_within_another() -> None:
+    within = '{\\"notificationType\\": \\"Delivery\\", \\"delivery\\": {\\"recipients\\": [\\"ada@example.org\\"]}}'
+
+    reading = read(f'From: no-reply@sns.example.com\n\n{{"Type": "Notification", "Message": "{within}"}}'.encode())
+
+    assert (reading.kind, [each.address for each in reading.recipients]) == (Return.DELIVERED, ["ada@example.org"])
+
+
+def test_a_report_that_a_provider_wraps_is_read() -> None:
+    wrapped = (
+        b"From: mailer-daemon@example.net\nReturn-Path: <>\nSubject: Delivery failure\n"
+        b"Content-Type: multipart/mixed; boundary=w\n\n--w\n\nIt could not be delivered; ask support@example.net\n"
+        b"--w\nContent-Type: message/rfc822\n\n" + octets_of("postfix-unknown") + b"\n--w--\n"
+    )
+
+    reading = read(wrapped)
+
+    assert (reading.reader, [each.address for each in reading.recipients]) == ("dsn", ["ada@example.org"])

@@ -9,10 +9,9 @@ from postroom.returns.reading.addresses import header_addresses, typed_address
 from postroom.returns.reading.decoding import words
 from postroom.returns.reading.opening import Opened, Part, raw, read_headers
 from postroom.returns.reading.original import about, original_recipients
-from postroom.returns.reading.values import Reading, Returned, Unclear
+from postroom.returns.reading.values import PRAISE, Reading, Returned, Unclear
 from postroom.vocabulary import Return
 
-_NO_COMPLAINTS = ("not-spam",)
 _FIELDS = ("Feedback-Type", "User-Agent", "Source-IP", "Original-Mail-From", "Original-Rcpt-To", "Arrival-Date")
 
 
@@ -30,7 +29,7 @@ def _outlook(opened: Opened) -> Reading | None:
     if not reader or not raw(opened.headers, "Subject").strip().lower().startswith("complaint about message"):
         return None
     recipients = tuple(Returned(address=each) for each in [typed_address(reader)] if each)
-    return Reading(kind=Return.COMPLAINED, recipients=recipients, about=about(opened), feedback="abuse", reader="arf")
+    return complaint("abuse", recipients, about(opened), reader="arf")
 
 
 def _fields(part: Part) -> Message | None:
@@ -45,14 +44,16 @@ def _reading(fields: Message, opened: Opened) -> Reading:
     told = [typed_address(str(value)) for value in fields.get_all("Original-Rcpt-To", [])]
     said = words(raw(fields, "Removal-Recipient")) if "Removal-Recipient" in fields else ""
     named = [each for each in (*told, typed_address(said)) if each] or _of_original(opened)
-    return Reading(
-        kind=Unclear.IRRELEVANT if feedback in _NO_COMPLAINTS else Return.COMPLAINED,
-        recipients=tuple(Returned(address=each) for each in dict.fromkeys(named[: limits.RECIPIENTS])),
-        about=about(opened),
-        feedback=feedback,
-        reader="arf",
-        problem="a reader has said that it is no spam; nothing follows" if feedback in _NO_COMPLAINTS else "",
-    )
+    recipients = tuple(Returned(address=each) for each in dict.fromkeys(named[: limits.RECIPIENTS]))
+    return complaint(feedback, recipients, about(opened), reader="arf")
+
+
+def complaint(feedback: str, recipients: tuple[Returned, ...], about: tuple[str, ...], *, reader: str) -> Reading:
+    """A complaint, unless its type says that it is none."""
+    if feedback == PRAISE:
+        kind, problem = Unclear.IRRELEVANT, "a reader has said that it is no spam; nothing follows"
+        return Reading(kind=kind, recipients=recipients, about=about, feedback=feedback, reader=reader, problem=problem)
+    return Reading(kind=Return.COMPLAINED, recipients=recipients, about=about, feedback=feedback, reader=reader)
 
 
 def _of_original(opened: Opened) -> list[str]:

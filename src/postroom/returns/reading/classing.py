@@ -36,6 +36,8 @@ _WRAPPED = re.compile(
 """What one system puts before every refusal, whatever it says; what another says of itself."""
 _NEVER_MAIL = (521, 556)
 """A host or a domain that takes no mail, RFC 7504."""
+_CODED = re.compile(r"\bib\d{3}\b")
+"""A large provider's numbers for policies and limits, which it puts behind 5.1.1."""
 _EXPLAINED = ("5.2.", "5.3.", "5.4.", "5.5.", "5.6.", "5.7.")
 _UNTOLD = ("5.0.", "5.1.", "5.5.")
 
@@ -55,7 +57,7 @@ def bounce_class(said: Saying) -> BounceClass:
 def _by_words(said: Saying, words: str) -> BounceClass | None:
     if _is_in_no_directory(said, words):
         return BounceClass.PERMANENT
-    if _is_temporary(said) or _is_of_sender(said) or _any(FULL, words) or _any(REFUSED, words):
+    if _is_temporary(said) or _is_of_sender(said) or _any(FULL, words) or _any(REFUSED, words) or _CODED.search(words):
         return BounceClass.TRANSIENT
     return BounceClass.PERMANENT if _is_permanent(said, words) else None
 
@@ -89,6 +91,8 @@ def _is_permanent(said: Saying, words: str) -> bool:
         return True
     if said.status in _OF_DOMAIN and "invalid domain" in words:
         return True
+    if said.code is None and "unknown user:" in words:
+        return True  # IMail, of its own mailboxes
     if said.code in _NEVER_MAIL and "not accepting network messages" in words:
         return True
     if (

@@ -7,6 +7,7 @@ from typing import Any
 
 from postroom.returns.reading import limits
 from postroom.returns.reading.addresses import tidy
+from postroom.returns.reading.arf import complaint
 from postroom.returns.reading.classing import bounce_class
 from postroom.returns.reading.opening import Opened
 from postroom.returns.reading.original import message_ids
@@ -34,10 +35,9 @@ def read_notice(opened: Opened) -> Reading | None:
     if told == "Complaint":
         feedback = str(report.get("complaintFeedbackType") or "abuse").lower()[:50]
         found = tuple(Returned(address=tidy(str(each["emailAddress"]))) for each in named)
-        return Reading(
-            kind=Return.COMPLAINED, recipients=found, about=_about(notice), feedback=feedback, reader="notice"
-        )
-    return Reading(kind=Return.BOUNCED, recipients=tuple(map(_bounced, named)), about=_about(notice), reader="notice")
+        return complaint(feedback, found, _about(notice), reader="notice")
+    bounced = tuple(map(_bounced, named))
+    return Reading(kind=Return.BOUNCED, recipients=bounced, about=_about(notice), reader="notice")
 
 
 def _delivery(notice: dict[str, Any]) -> Reading | None:

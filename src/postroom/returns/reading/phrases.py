@@ -115,7 +115,8 @@ unrouteable mail domain | unroutable domain | unresolvable domain | recipient do
 all relevant mx records point to non-existent | domain part of the address is invalid |
 domain name does not exist | dns hard | couldn't find a mail exchanger | could not find a mail exchanger |
 no valid host | unrouteable address | unroutable address | name or service not known | domain must exist |
-no mx found | mail receiving disabled | has no mail exchanger | host/domain is unknown
+no mx found | no mx record found for domain | mail receiving disabled | has no mail exchanger |
+host/domain is unknown
 """)
 
 UNWILLING_DOMAIN = _phrases("""

@@ -23,6 +23,9 @@ class Unclear(StrEnum):
 OBJECTIONS = frozenset({"abuse", "fraud", "miscategorized", "opt-out", "opt-out-list", "other", "virus"})
 """Types of feedback by which the reader says that they did not want the email."""
 
+PRAISE = "not-spam"
+"""A type of feedback that is no complaint: a reader has taken the email out of the spam."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Returned:

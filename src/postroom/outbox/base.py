@@ -141,6 +141,7 @@ class OutboxBase:
                 keyring=self.rules.keyring,
                 portals=settings.portals,
                 limits=self.rules.limits,
+                suppressions=self.rules.suppressions,
                 deployment=settings.deployment,
                 delivers=settings.delivery == Mode.DELIVER,
                 obstacle=sentence_in(settings.delivery) if mode_in(settings.delivery) == UNREADABLE else None,
@@ -238,6 +239,7 @@ def house_rules(settings: Settings) -> HouseRules:
         carried=_carried(settings),
         keyring=keyring,
         links=Links(public_url=settings.public_url, region=settings.region, keyring=keyring),
+        suppressions=settings.suppression_rules(),
     )
     rules.policy_for(None)
     return rules

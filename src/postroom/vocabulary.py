@@ -46,7 +46,7 @@ class Status(StrEnum):
 
 
 class Change(StrEnum):
-    """What happens to an email that others may hear of: a new status, or something beside it.
+    """What happens to an email that others may hear of: a new status, something beside it, or something that came back.
 
     That it came in and that somebody took it in hand are not among them.
     """
@@ -67,7 +67,14 @@ class Change(StrEnum):
     REROUTED = "rerouted"
     """It leaves by another route."""
     DEFERRED = "deferred"
-    """Put off untried, for a reason."""
+    """Put off untried, for a reason; or, after it was sent, the other end goes on trying."""
+    DELIVERED = "delivered"
+    """This one and those below came back after it was sent: see `Return`. The status stays as it is."""
+    BOUNCED = "bounced"
+    COMPLAINED = "complained"
+    REPLIED = "replied"
+    AUTORESPONDED = "autoresponded"
+    UNSUBSCRIBED = "unsubscribed"
 
 
 class DeadReason(StrEnum):

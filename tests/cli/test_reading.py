@@ -57,7 +57,9 @@ def test_a_list_for_programs_has_the_documented_fields(postroom: CommandLine, ou
     assert found["last_error"] == "550 5.1.1 no such user"
     assert found["dead_reason"] == "permanent"
     assert found["message_id"].startswith("<")
-    assert found["recipients"] == [{"address": "ada@example.org", "status": "dead", "code": 550, "text": None}]
+    assert found["recipients"] == [
+        {"address": "ada@example.org", "status": "dead", "code": 550, "text": None, "returned": None}
+    ]
     assert [entry["what"] for entry in found["history"]] == ["failed"]
 
 

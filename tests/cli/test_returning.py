@@ -89,7 +89,7 @@ def test_a_file_that_is_not_there_is_told(postroom: CommandLine) -> None:
     assert (answer.code, "nowhere.eml" in answer.err, "Traceback" in answer.err) == (1, True, False)
 
 
-def test_without_a_dry_run_it_is_told_what_to_add(postroom: CommandLine) -> None:
+def test_without_a_dry_run_a_database_is_needed_and_the_message_is_to_come_again(postroom: CommandLine) -> None:
     answer = postroom("returns", input=octets_of("reply"))
 
-    assert (answer.code, "--dry-run" in answer.err, answer.out) == (2, True, "")
+    assert (answer.code, "postroom migrate" in answer.err, answer.out) == (75, True, "")

@@ -14,8 +14,10 @@ from postroom import Outbox, Status, config
 from postroom.errors import ConfigurationError
 from postroom.events import listeners_of
 from postroom.events.webhooks import KIND
+from postroom.store.returns import Mention, Note, note_returns
 from postroom.testing import ScriptedHttp
 from postroom.testing.http import ReceivedRequest
+from postroom.vocabulary import Return
 from tests.store.journey import claim, dead, email, sent, settle
 from tests.store.stream import settle_and_roll_back
 from tests.work.office import Office, wait_until
@@ -83,6 +85,20 @@ def test_a_change_enqueues_a_webhook_that_says_what_happened_and_to_nobody_whom(
     assert at.endswith("Z")
     assert (waiting.status, waiting.workspace, waiting.route) == (Status.PENDING, "acme", "webhooks")
     assert [each.address for each in waiting.recipients] == ["https://example.org/hook"]
+
+
+def test_whoever_asks_for_bounces_hears_of_bounces_alone(office: Office) -> None:
+    with subscribed(office.outbox, {"url": "https://example.org/hook", "of": ["bounced"]}) as outbox:
+        id = outbox.enqueue(email()).id
+        settle(outbox, [sent(each) for each in claim(outbox)])
+        about = (Mention(id=id, signed=True),)
+        for what in (Return.REPLIED, Return.BOUNCED):
+            note = Note(source="mail", source_id=what, what=what, mentions=about, text="<ada@example.org> is unknown")
+            outbox.database.run(note_returns([note]))
+        [body] = webhooks(outbox)
+
+    assert (body["type"], body["data"]["id"], body["data"]["status"]) == ("email.bounced", id, "sent")
+    assert "ada@" not in json.dumps(body)
 
 
 def test_nobody_hears_of_what_did_not_happen(office: Office) -> None:

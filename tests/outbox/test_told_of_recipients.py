@@ -16,8 +16,8 @@ from postroom.testing import ScriptedSmtp
 from tests.cli.conftest import CommandLine
 
 ADA, BOB, EVE = "ada@example.org", "bob@example.org", "eve@example.org"
-ACCEPTED = {"address": ADA, "status": "sent", "code": 250, "text": "2.0.0 Ok: queued"}
-REFUSED = {"address": BOB, "status": "dead", "code": 550, "text": "5.1.1 no such user"}
+ACCEPTED = {"address": ADA, "status": "sent", "code": 250, "text": "2.0.0 Ok: queued", "returned": None}
+REFUSED = {"address": BOB, "status": "dead", "code": 550, "text": "5.1.1 no such user", "returned": None}
 
 
 @pytest.fixture

@@ -27,8 +27,9 @@ from postroom.store.ids import FIRST, new_id
 from postroom.store.plan import Plan, ask
 from postroom.store.queries import ParameterStyle
 from postroom.store.recall import Accepted, recall
+from postroom.store.returns import Mention, Note, note_returns
 from postroom.store.wording import Worded, put_words
-from postroom.vocabulary import LeaseToken, Priority
+from postroom.vocabulary import BounceClass, LeaseToken, Priority, Return
 from tests.regions.moving.pair import MOVER
 from tests.servers.postgres import PostgresServer
 from tests.store.explaining import BIG_TABLE, explain_on_postgres, explain_on_sqlite
@@ -123,6 +124,20 @@ def _accepted(house: House) -> list[Accepted]:
     ]
 
 
+def _bounces(house: House) -> list[Note]:
+    """One of each email that was given up, as signed as if it had been sent."""
+    return [
+        Note(
+            source="mail",
+            source_id=id,
+            what=Return.BOUNCED,
+            bounce_class=BounceClass.PERMANENT,
+            mentions=(Mention(id=id, signed=True),),
+        )
+        for id in house.ids[Status.DEAD][:50]
+    ]
+
+
 def _ask(name: str, **parameters: Any) -> Plan[Any]:
     return (yield ask(name, **parameters))
 
@@ -188,6 +203,7 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "read the end of the stream": lambda house: newest_events(100),
     "sweep the stream": lambda house: _ask("sweep_changes", before=LONG_AGO, limit=500),
     "adopt a stream": lambda house: _ask("adopt_changes"),
+    "note what came back": lambda house: note_returns(_bounces(house)),
     "get": lambda house: questions.get(house.ids[Status.DEAD][0]),
     "content": lambda house: read_content(house.ids[Status.DEAD][0], 1, "{}"),
     "letter": lambda house: read_letter(house.ids[Status.DEAD][0], 1),
@@ -242,6 +258,7 @@ ELSEWHERE = {
     "sweep_attachments": "housekeeping, seldom",
     "sweep_keys": "housekeeping, seldom",
     "sweep_events": "housekeeping, seldom",
+    "sweep_fates": "housekeeping, seldom",
 }
 """Queries about big tables that no verb above asks, and why they need no index."""
 

@@ -147,6 +147,7 @@ def test_a_reader_sees_no_code_wherever_it_stands(
             "SELECT * FROM postroom.contents",
             "SELECT content FROM postroom.attachments",
             "SELECT * FROM postroom.attachments",
+            "SELECT content FROM postroom.return_messages",
         ):
             assert refused(reader, question), question
 

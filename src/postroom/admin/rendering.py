@@ -35,6 +35,7 @@ from postroom.admin.wording import (
     status_label,
 )
 from postroom.gallery.wording import FILTERS
+from postroom.operate.returned import fate_in_words
 from postroom.operate.story import in_words
 from postroom.operate.suppression_wording import REASONS, reason_in_words, stops_in_words
 from postroom.operate.wording import count_of, refused_of
@@ -61,6 +62,7 @@ def environment() -> Environment:
         "count_of": count_of,
         "counted": counted,
         "exact": exact,
+        "fate_in_words": fate_in_words,
         "in_words": in_words,
         "iso": iso,
         "language_label": language_label,

@@ -26,7 +26,7 @@ from postroom.store.changes import Events
 from postroom.store.contract import Receipt, StoredEmail
 from postroom.store.dismissals import Dismissed
 from postroom.store.records import event_record
-from postroom.vocabulary import Change, DeadReason, OnDoubt, Status
+from postroom.vocabulary import BounceClass, Change, DeadReason, OnDoubt, Return, Status
 from postroom.work.breaker import BreakerState
 
 
@@ -50,11 +50,25 @@ class ErrorShape(Shape):
     error: ErrorBody
 
 
+class ReturnedShape(Shape):
+    """The strongest that came back about a recipient. `return_id` names the return that says so."""
+
+    what: Return
+    bounce_class: BounceClass | None = None
+    status: str = ""
+    code: int | None = None
+    at: datetime
+    return_id: str
+
+
 class RecipientShape(Shape):
+    """Where one recipient stands. `returned` is given for one email, and null in lists."""
+
     address: str
     status: str
     code: int | None = None
     text: str | None = None
+    returned: ReturnedShape | None = None
 
 
 class EditionShape(Shape):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from postroom.channels.contract import Channel
+from postroom.channels.contract import Channel, Prepare
 from postroom.compose import Address, Email, Frozen, Letter, Limits
 from postroom.compose.outgoing import outgoing
+from postroom.compose.return_path import ReturnPath
 from postroom.send.contract import Envelope
 from postroom.settle.smtp.classify import classify
 from postroom.vocabulary import EmailId
@@ -44,6 +46,16 @@ def prepare(
         smtputf8=letter.needs_smtputf8,
         id=id,
     )
+
+
+def returning_to(path: ReturnPath) -> Prepare:
+    """`prepare` for emails that come back to an address which names each of them. Who is from nobody stays so."""
+
+    def prepare_returning(*, id: EmailId, **content: Any) -> Envelope:
+        envelope = prepare(id=id, **content)
+        return replace(envelope, sender=path.sender(id)) if envelope.sender else envelope
+
+    return prepare_returning
 
 
 def correct(letter: Letter, corrections: Mapping[str, Any], /, *, id: EmailId, limits: Limits) -> Frozen:

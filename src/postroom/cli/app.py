@@ -59,7 +59,10 @@ COMMANDS: dict[str, Outline] = {
         "pruning.prune",
         "Remove finished emails past retention. On a terminal it asks first; a scheduled job is not asked.",
     ),
-    "returns": Outline("returning.returns", "Read messages that come back: bounces, complaints, answers."),
+    "returns": Outline(
+        "returning.returns",
+        "Take in messages that come back: bounces, complaints, answers. Each is recorded once, on its email.",
+    ),
     "route": Outline("routes.app", "Ways out: how they are doing, and whether they may send."),
     # What it was called before.
     "transport": Outline("routes.app", "Ways out: how they are doing, and whether they may send.", hidden=True),

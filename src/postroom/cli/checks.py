@@ -60,6 +60,25 @@ def check_sender(settings: Settings) -> Finding:
     )
 
 
+def check_return_address(settings: Settings) -> Finding | None:
+    """Whether a bounce names its email; None where nobody has asked for that."""
+    addresses = settings.return_addresses()
+    if not addresses:
+        return None
+    if not settings.return_paths():
+        return Finding(
+            name="return address",
+            level=Level.WARN,
+            detail="there is no secret to sign return addresses with, so emails come back to their own sender",
+            remedy="set POSTROOM_SECRET, the same for all processes, such as `openssl rand -base64 32`",
+        )
+    return Finding(
+        name="return address",
+        level=Level.OK,
+        detail=f"emails come back to {', '.join(addresses)}, each with a token of its own",
+    )
+
+
 def check_delivery(settings: Settings) -> Finding:
     """Who gets what is sent from here."""
     mode, sentence = mode_in(settings.delivery), sentence_in(settings.delivery)

@@ -11,7 +11,16 @@ import typer
 from rich.text import Text
 
 from postroom.cli.broker_checks import check_broker, check_services
-from postroom.cli.checks import Finding, Level, check_delivery, check_house, check_sender, check_smtp, check_sum
+from postroom.cli.checks import (
+    Finding,
+    Level,
+    check_delivery,
+    check_house,
+    check_return_address,
+    check_sender,
+    check_smtp,
+    check_sum,
+)
 from postroom.cli.choice import Json
 from postroom.cli.database_checks import check_database, check_deployment, check_schema
 from postroom.cli.everywhere import AllRegions, every_region, in_each_region
@@ -82,6 +91,8 @@ def examine(target: Target) -> Iterator[Finding]:
         detail=f"tables under {settings.tables}, lease {format_duration(settings.lease)}",
     )
     yield check_sender(settings)
+    if (finding := check_return_address(settings)) is not None:
+        yield finding
     yield check_delivery(settings)
     yield from _examine_database(target)
     yield from check_journals(settings)

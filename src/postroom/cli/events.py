@@ -95,7 +95,7 @@ def _line(event: Event) -> str:
     at = event.at.strftime("%Y-%m-%d %H:%M:%SZ")
     facts = [event.route, event.kind, event.workspace and f"in {event.workspace}"]
     beside = "  ".join(_printable(each) for each in facts if each)
-    return f"{at}  {event.change.value:<9}  {event.email_id}  {event.attempts:>3}  {beside}".rstrip()
+    return f"{at}  {event.change.value:<13}  {event.email_id}  {event.attempts:>3}  {beside}".rstrip()
 
 
 def _printable(text: str) -> str:

@@ -1,4 +1,4 @@
-"""`postroom returns`: what messages that come back say."""
+"""`postroom returns`: messages that come back are taken in, or told what they say."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import typer
 from rich.text import Text
 
 from postroom.cli.choice import Json
+from postroom.cli.kept_returns import Kept, show_kept
 from postroom.cli.screen import print_json, somebody_is_there, standard_error, standard_output
+from postroom.cli.taking_in import Intake, take_in
 from postroom.cli.target import Target
 from postroom.errors import ConfigurationError
 from postroom.returns.reading import Reading, Returned, limits, read
@@ -26,15 +28,28 @@ Files = Annotated[
 
 def returns(
     target: Target,
+    intake: Intake,
+    kept: Kept,
     files: Files = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Tell what is read out of a message, and touch nothing.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Read messages that come back: bounces, complaints, answers."""
-    if not dry_run:
-        raise ConfigurationError("messages are not taken in by this version; add --dry-run to see what one says")
+    """Take in messages that come back: bounces, complaints, answers. Each is recorded once, on its email."""
+    if dry_run + bool(files and not dry_run) + intake.asked + kept.asked > 1:
+        raise ConfigurationError(
+            "files, --dry-run, --maildir, --lmtp or --smtp, and --list or --source exclude each other"
+        )
+    if kept.asked:
+        show_kept(target, kept, json=json)
+    elif dry_run:
+        _tell_what_is_read(files, json=json)
+    else:
+        take_in(target, intake, files or (), json=json)
+
+
+def _tell_what_is_read(files: list[Path] | None, *, json: bool) -> None:
     read_ones = {name: read(octets) for name, octets in _messages(files or [Path(STANDARD_INPUT)])}
     if json:
         print_json(_records(read_ones))

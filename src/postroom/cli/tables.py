@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from postroom.cli.moments import exact, relative
+from postroom.operate.returned import fate_in_words
 from postroom.operate.story import in_words, listed
 from postroom.operate.values import RouteView
 from postroom.operate.wording import refused_of
@@ -151,10 +152,14 @@ def facts_table(email: StoredEmail, *, now: datetime) -> Table:
 
 
 def recipients_table(recipients: Iterable[Recipient]) -> Table:
-    """Where each recipient stands."""
-    table = bare_table("recipient", "status", "code", "said")
+    """Where each recipient stands, and, where something came back, what."""
+    recipients = list(recipients)
+    came_back = any(each.returned for each in recipients)
+    table = bare_table("recipient", "status", "code", "said", *(["came back"] if came_back else []))
     for each in recipients:
-        table.add_row(Text(each.address), status_text(each.status), str(each.code or ""), Text(each.text or ""))
+        said = (status_text(each.status), str(each.code or ""), Text(each.text or ""))
+        returned = [Text(fate_in_words(each.returned) if each.returned else "")] if came_back else []
+        table.add_row(Text(each.address), *said, *returned)
     return table
 
 

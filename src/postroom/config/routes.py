@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, model_validator
 
+from postroom.compose.return_path import checked_return_address
 from postroom.config.names import ALLOWED, is_name
 from postroom.errors import ConfigurationError
 from postroom.spelling import suggestion
@@ -33,6 +34,8 @@ class RouteSettings:
     """Connections at the same time; None where it stands in the URL, or the transport decides."""
     fallback: str | None = None
     """The route that takes its emails while it is in trouble."""
+    return_address: str | None = None
+    """Where its emails come back to, in place of the setting for all."""
 
     @property
     def url(self) -> str:
@@ -56,6 +59,15 @@ def _url(value: SecretStr) -> SecretStr:
     return value
 
 
+def _return_address(value: str) -> str:
+    checked_return_address(value)
+    return value
+
+
+ReturnAddress: TypeAlias = Annotated[str, AfterValidator(_return_address)]
+"""An address that emails come back to, with room for a token."""
+
+
 class RouteTable(BaseModel):
     """One `[routes.NAME]` as it is written; a URL alone stands for a table with that transport.
 
@@ -69,6 +81,7 @@ class RouteTable(BaseModel):
     rate: Annotated[str, AfterValidator(_rate)] | None = None
     connections: Annotated[int, Field(ge=1, le=100_000)] | None = None
     fallback: str | None = None
+    return_address: ReturnAddress | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -108,7 +121,12 @@ def _route(name: str, table: RouteTable, smtp: str | None) -> RouteSettings | No
     if transport is None:
         return None
     return RouteSettings(
-        name=name, transport=transport, rate=table.rate, connections=table.connections, fallback=table.fallback
+        name=name,
+        transport=transport,
+        rate=table.rate,
+        connections=table.connections,
+        fallback=table.fallback,
+        return_address=table.return_address,
     )
 
 

@@ -21,10 +21,12 @@ from pydantic import (
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from postroom.compose.limits import Limits, limit_setting
+from postroom.compose.return_path import ReturnPath
 from postroom.config.durations import Duration
 from postroom.config.public_url import PublicUrl
 from postroom.config.regions import RegionTable, check_known, check_regions, overlaid
 from postroom.config.routes import (
+    ReturnAddress,
     RouteSettings,
     RouteTable,
     check_name,
@@ -109,6 +111,9 @@ class Settings(BaseSettings):
     """Where the application keeps its portals: `module:name` of each, such as `shop.mail:hub`."""
     sender: str | None = None
     """Who emails are from when they do not say."""
+    return_address: ReturnAddress | None = None
+    """Where emails come back to, such as `bounces@example.org`: their envelope sender is then this address with a token
+    of the email's own, `bounces+TOKEN@example.org`. Without a `secret` to sign tokens with it changes nothing."""
     policy: str = "patient"
     """The retry policy of emails that do not name one."""
     policies: dict[str, InstanceOf[RetryPolicy]] = {}
@@ -274,6 +279,24 @@ class Settings(BaseSettings):
         """What sensitive emails are sealed with, and what those are opened with that were sealed before."""
         secret = None if self.secret is None else self.secret.get_secret_value()
         return Keyring(secret, self._previous_secrets())
+
+    def return_path(self, address: str | None = None) -> ReturnPath | None:
+        """Where emails come back to, of all routes or of one that has an address of its own; None where there is no
+        such address, or no secret to sign with."""
+        address = address or self.return_address
+        if address is None or self.secret is None:
+            return None
+        return ReturnPath(address, [key.value for key in self.keyring().keys_for("return addresses")])
+
+    def return_addresses(self) -> tuple[str, ...]:
+        """Every address that emails come back to, without tokens."""
+        known = (self.return_address, *(table.return_address for table in self.routes.values()))
+        return tuple(dict.fromkeys(address for address in known if address is not None))
+
+    def return_paths(self) -> tuple[ReturnPath, ...]:
+        """The same, each able to tell which email a token is of; none without a secret."""
+        paths = (self.return_path(address) for address in self.return_addresses())
+        return tuple(path for path in paths if path is not None)
 
     def limits(self) -> Limits:
         """How large an email may be."""

@@ -6,12 +6,15 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from postroom.operate.returned import return_in_words
 from postroom.operate.wording import clock_time
 from postroom.store.contract import HistoryEntry
 
 
 def in_words(entry: HistoryEntry, now: datetime) -> str:
     """What is to be said behind the name of an event; empty where the name says it all."""
+    if "return" in entry.detail:
+        return return_in_words(entry.what, entry.detail)
     match entry.what:
         case "rerouted" | "moved":
             return _with_reason(f"from {entry.detail.get('from', '?')} to {entry.detail.get('to', '?')}", entry.detail)

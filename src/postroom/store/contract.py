@@ -24,6 +24,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from postroom.settle.fate import Fate
 from postroom.vocabulary import DeadReason, EmailId, LeaseToken, OnDoubt, Priority, Status
 
 if TYPE_CHECKING:
@@ -206,6 +207,8 @@ class Recipient:
     code: int | None = None
     text: str | None = None
     """What the server said to them last, enhanced code first, without addresses."""
+    returned: Fate | None = None
+    """The strongest that came back about them; given for one email, left out of lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +217,8 @@ class HistoryEntry:
 
     at: datetime
     what: str
-    """`failed`, `in_doubt`, `taken_over`, `rerouted`, `deferred`, `retried`, `replayed`, `cancelled`, `dismissed`, …"""
+    """`failed`, `in_doubt`, `taken_over`, `rerouted`, `deferred`, `retried`, `replayed`, `cancelled`, `dismissed`,
+    `bounced`, `replied`, …"""
     attempt: int
     actor: str | None
     """Who, when it was a person."""

@@ -12,8 +12,9 @@ from postroom.store.dismissals import sweep_dismissed
 from postroom.store.erasing import erase, sweep_erasable
 from postroom.store.ids import first_id_at
 from postroom.store.plan import Course, Plan, ask
-from postroom.store.questions import ENVELOPE, histories, stored
+from postroom.store.questions import ENVELOPE, histories, stored, with_fates
 from postroom.store.records import as_archive
+from postroom.store.returns import fates_of
 from postroom.vocabulary import EmailId, Status
 
 Archive = Callable[[list[dict[str, Any]]], None]
@@ -65,8 +66,8 @@ class Pruned:
     removed: int
     """Emails."""
     swept: int
-    """What nothing needed any more: emails that were dismissed, attachments, keys, events, rows of the stream and
-    contents of sensitive emails."""
+    """What nothing needed any more: emails that were dismissed, attachments, keys, events, rows of the stream, what
+    came back, and contents of sensitive emails."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,11 +161,12 @@ def read_archive(ids: Sequence[EmailId]) -> Plan[list[dict[str, Any]]]:
     """Everything about these emails: state, content and history. What sensitive ones say is in no archive."""
     rows = yield ask("archive", ids=list(ids))
     events = yield from histories(ids)
+    fates = yield from fates_of(ids)
     found = []
     for row in rows:
         *_, text, html = row
         envelope = row[ENVELOPE]
-        email = stored(row, history=events.get(row[0], ()))
+        email = with_fates(stored(row, history=events.get(row[0], ())), fates.get(row[0], {}))
         if email.sensitive:
             found.append(as_archive(email, envelope=None, text=None, html=None, attachments={}))
             continue
@@ -177,7 +179,7 @@ def sweep(
     *, before: datetime, keys_before: datetime, changes_before: datetime, undo: timedelta, limit: int
 ) -> Plan[int]:
     """Remove what nobody needs any more: what sensitive emails said that are over, emails that were dismissed,
-    attachments, events of emails long gone, keys and changes past their keep."""
+    attachments, events of emails long gone, keys, changes and what came back past their keep."""
     unused = yield ask("unused_attachments", limit=limit)
     attachments = yield ask("sweep_attachments", digests=[digest for (digest,) in unused])
     events = yield ask("sweep_events", before=before, limit=limit)
@@ -185,7 +187,17 @@ def sweep(
     changes = yield ask("sweep_changes", before=changes_before, limit=limit)
     erased = yield from sweep_erasable(limit=limit)
     dismissed = yield from sweep_dismissed(undo=undo, limit=limit)
-    return erased + dismissed + len(attachments) + len(events) + len(keys) + len(changes)
+    returns = yield from _sweep_returns(messages_before=changes_before, before=keys_before, limit=limit)
+    return erased + dismissed + returns + len(attachments) + len(events) + len(keys) + len(changes)
+
+
+def _sweep_returns(*, messages_before: datetime, before: datetime, limit: int) -> Plan[int]:
+    """What came back goes in two steps: the messages soon, and that they were taken in when keys go, for it is by that
+    that a message is known when it comes again."""
+    messages = yield ask("sweep_return_messages", younger=first_id_at(messages_before), limit=limit)
+    returns = yield ask("sweep_returns", younger=first_id_at(before), limit=limit)
+    fates = yield ask("sweep_fates", limit=limit)
+    return len(messages) + len(returns) + len(fates)
 
 
 def compact() -> Plan[None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,12 +12,15 @@ from postroom.compose.edition import CHANGED, Edition
 from postroom.compose.frozen import edition_in, recipients_in
 from postroom.compose.late import is_late
 from postroom.errors import EmailNotFound
+from postroom.settle.fate import Fate
 from postroom.store.contract import Conservation, Filter, HistoryEntry, Page, Recipient, StoredEmail, moment
 from postroom.store.fields import STORED, Field, columns, document
 from postroom.store.ids import FIRST, LAST, first_id_at
 from postroom.store.order import recipient_term, tags_in
 from postroom.store.plan import Plan, Row, Rows, Statement, ask
 from postroom.store.recipients import REFUSED, recipients_of
+from postroom.store.returns import fates_of
+from postroom.store.suppressions import normal_address
 from postroom.store.unreadable import DAMAGE, UNREADABLE, Reading, Words
 from postroom.vocabulary import DEFAULT_ROUTE, NOT_RENDERED, SENSITIVE, EmailId, Status
 
@@ -46,7 +50,16 @@ def get(id: EmailId) -> Plan[StoredEmail]:
     if not rows:
         raise EmailNotFound(id)
     events = yield from histories([id])
-    return stored(rows[0], history=events.get(id, ()))
+    email = stored(rows[0], history=events.get(id, ()))
+    return with_fates(email, (yield from fates_of([id])).get(id, {}))
+
+
+def with_fates(email: StoredEmail, fates: Mapping[str, Fate]) -> StoredEmail:
+    """The email with what came back about its recipients."""
+    if not fates:
+        return email
+    recipients = [replace(each, returned=fates.get(normal_address(each.address))) for each in email.recipients]
+    return replace(email, recipients=tuple(recipients))
 
 
 def histories(ids: Sequence[EmailId]) -> Plan[dict[EmailId, tuple[HistoryEntry, ...]]]:

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from postroom.channels import channels, transport_for
-from postroom.channels.email import EMAIL
+from postroom.channels.email import EMAIL, returning_to
 from postroom.claim.route import Route
+from postroom.compose.return_path import ReturnPath
 from postroom.config import RouteSettings, Settings
 from postroom.errors import ConfigurationError
 from postroom.send.delivery_mode import DeliveryMode, Mode
@@ -36,10 +37,20 @@ def routes_of(settings: Settings, *, only: Collection[str] = (), always: bool = 
         raise ConfigurationError(f"no route that can be used here is called {unknown[0]!r}; those that can: {names}")
     tables, named = settings.channel_tables(), settings.all_routes()
     return [
-        guarded(_route(route, tables, unasked=name not in named), delivery)
+        guarded(
+            returning(_route(route, tables, unasked=name not in named), settings.return_path(route.return_address)),
+            delivery,
+        )
         for name, route in known.items()
         if not only or name in only
     ]
+
+
+def returning(route: Route, path: ReturnPath | None) -> Route:
+    """The same route for emails that come back to addresses of their own; without such a path, the very same."""
+    if path is None or route.channel.name != EMAIL.name:
+        return route
+    return replace(route, channel=replace(route.channel, prepare=returning_to(path)))
 
 
 def guarded(route: Route, delivery: DeliveryMode) -> Route:

@@ -7,13 +7,13 @@ from datetime import timedelta
 
 import pytest
 
-from postroom import Outbox
+from postroom import Outbox, Status
 from postroom.returns.unsubscribing import Wish, resubscribed, unsubscribed
 from postroom.sealing import Ticket
 from postroom.store.ids import new_id
 from postroom.store.suppressions import Mail, Stop, Suppression, stopped_by, suppress, suppressions_of
-from postroom.vocabulary import SuppressionReason, SuppressionScope
-from tests.store.journey import Clock
+from postroom.vocabulary import Return, SuppressionReason, SuppressionScope
+from tests.store.journey import Clock, bring_to
 
 TICKET = Ticket(email_id=new_id(), address="Ada@example.org", workspace="hotel", kind="news")
 NEWS = Mail(workspace="hotel", kind="news", unsubscribable=True)
@@ -86,3 +86,13 @@ def test_no_link_takes_back_what_anything_else_has_led_to(outbox: Outbox) -> Non
 
     assert outbox.database.run(resubscribed(TICKET)) == []
     assert {entry.id for entry in known(outbox)} == {entry.id for entry in kept}
+
+
+def test_it_came_back_about_the_email_once_however_often_the_link_is_pressed(outbox: Outbox) -> None:
+    id = bring_to(outbox, Status.SENT, workspace="hotel")
+    for wish in (Wish.ONE_CLICK, Wish.ALL):
+        outbox.database.run(unsubscribed(replace(TICKET, email_id=id), wish))
+    email = outbox.get(id)
+
+    assert [each.returned and each.returned.what for each in email.recipients] == [Return.UNSUBSCRIBED]
+    assert [entry.what for entry in email.history] == ["unsubscribed"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from postroom.returns.unsubscribing.asking import Wish
 from postroom.sealing import Ticket
 from postroom.store.plan import Plan
+from postroom.store.returns import Mention, Note, note_returns
 from postroom.store.suppressions import (
     Stop,
     Suppression,
@@ -16,7 +17,7 @@ from postroom.store.suppressions import (
     suppressions_of,
     unsuppress,
 )
-from postroom.vocabulary import SuppressionReason, SuppressionScope
+from postroom.vocabulary import Return, SuppressionReason, SuppressionScope
 
 EVIDENCE = {
     Wish.ONE_CLICK: "one-click, by the header of the email (RFC 8058)",
@@ -28,8 +29,10 @@ EVIDENCE = {
 def unsubscribed(ticket: Ticket, wish: Wish) -> Plan[Suppression]:
     """Stop what can be unsubscribed from: in the workspace of the email, or of its kind where only that is wished.
 
-    Once this has committed, no such email goes to the address any more. The one place that records it.
+    Once this has committed, no such email goes to the address any more. The one place that records it: as an entry, and
+    as something that came back about the email, once for each email and address.
     """
+    yield from note_returns([_note(ticket)])
     only_kind = wish is Wish.KIND and bool(ticket.kind)
     stop = Stop(
         address=ticket.address,
@@ -42,6 +45,17 @@ def unsubscribed(ticket: Ticket, wish: Wish) -> Plan[Suppression]:
     )
     [entry] = yield from suppress([stop])
     return entry
+
+
+def _note(ticket: Ticket) -> Note:
+    """A ticket was sealed by us, so what it says of the email is as good as a signature."""
+    return Note(
+        source="unsubscribe",
+        source_id=f"{ticket.email_id} {normal_address(ticket.address)}",
+        what=Return.UNSUBSCRIBED,
+        mentions=(Mention(id=ticket.email_id, signed=True),),
+        address=ticket.address,
+    )
 
 
 def resubscribed(ticket: Ticket) -> Plan[list[Suppression]]:

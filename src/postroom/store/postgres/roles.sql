@@ -52,7 +52,8 @@ REVOKE SELECT ON
 FROM postroom_reader;
 -- Nor at what emails say: a sign-in code stands in an email, too. What sensitive ones say is in a box among the
 -- attachments, and in the texts of those that a release before took in.
-REVOKE SELECT ON postroom.contents, postroom.attachments FROM postroom_reader;
+-- What came back quotes it, and answers it.
+REVOKE SELECT ON postroom.contents, postroom.attachments, postroom.return_messages FROM postroom_reader;
 GRANT SELECT (email_id, version, subject, message_id, envelope, size, terms) ON postroom.contents TO postroom_reader;
 GRANT SELECT (digest, size) ON postroom.attachments TO postroom_reader;
 -- The same of campaigns: whom they are for and their subjects, but neither their words nor what is known of people.

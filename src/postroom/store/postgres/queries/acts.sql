@@ -130,6 +130,10 @@ gone_events AS (
 gone_dismissed AS (
     DELETE FROM postroom.dismissed
     WHERE id = ANY (ARRAY (SELECT id FROM gone))
+),
+gone_fates AS (
+    DELETE FROM postroom.fates
+    WHERE :events::boolean AND email_id = ANY (ARRAY (SELECT id FROM gone))
 )
 DELETE FROM postroom.emails
 WHERE id = ANY (ARRAY (SELECT id FROM gone))

@@ -103,6 +103,8 @@ DELETE FROM postroom_attachment_uses
 WHERE email_id IN (SELECT value FROM json_each(:ids));
 DELETE FROM postroom_events
 WHERE :events AND email_id IN (SELECT value FROM json_each(:ids));
+DELETE FROM postroom_fates
+WHERE :events AND email_id IN (SELECT value FROM json_each(:ids));
 DELETE FROM postroom_dismissed
 WHERE id IN (SELECT value FROM json_each(:ids));
 DELETE FROM postroom_emails

@@ -1,0 +1,59 @@
+"""Messages that a mail system hands over by LMTP or SMTP: it hears 250 when they are in the database, not before."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from postroom.compose.return_path import checked_return_address
+from postroom.config import Settings
+from postroom.errors import ConfigurationError
+from postroom.returns.intake.taking import READ, Taken, Taker
+from postroom.smtpd import MailServer, Protocol, Received, Reception
+from postroom.smtpd.server import Place
+
+AT_ONCE = 4
+"""Messages that are read at the same time; each may be as large as `READ`."""
+
+
+def server(
+    taker: Taker,
+    protocol: Protocol,
+    place: Place,
+    *,
+    takes: Callable[[str], bool],
+    tell: Callable[[Taken], None] = lambda _: None,
+) -> MailServer:
+    """A server that takes mail to these addresses in, and tells of each message."""
+    turn = asyncio.Semaphore(AT_ONCE)
+
+    async def keep(received: Received) -> str:
+        async with turn:
+            taken = await asyncio.to_thread(
+                taker.take, received.content, size=received.size, delivered_to=received.recipients
+            )
+        tell(taken)
+        return "250 2.0.0 known already" if taken.duplicate else "250 2.0.0 taken in"
+
+    return MailServer(Reception(protocol=protocol, takes=takes, keep=keep, kept=READ), place)
+
+
+def taking(settings: Settings, domains: Sequence[str] = ()) -> Callable[[str], bool]:
+    """Which addresses are taken: the return addresses, with whatever behind a plus, and everybody at these domains."""
+    ours = {_lowered(checked_return_address(address)) for address in settings.return_addresses()}
+    wanted = {domain.lower().lstrip("@") for domain in domains}
+    if not ours and not wanted:
+        raise ConfigurationError(
+            "it is not known whose mail to take: set POSTROOM_RETURN_ADDRESS, such as bounces@example.org, "
+            "or name a domain with --accept-domain"
+        )
+
+    def takes(address: str) -> bool:
+        local, at, domain = address.lower().rpartition("@")
+        return bool(at and local) and (domain in wanted or (local.partition("+")[0], domain) in ours)
+
+    return takes
+
+
+def _lowered(parts: tuple[str, str]) -> tuple[str, str]:
+    return parts[0].lower(), parts[1].lower()

@@ -87,10 +87,16 @@ class Priority(IntEnum):
     URGENT = 0
     NORMAL = 1
     BULK = 2
+    CAMPAIGN = 3
+    """Asked for by campaigns alone: their mail leaves when windows, quotas and gaps let it, not when it is due."""
 
     @property
     def label(self) -> str:
         return self.name.lower()
+
+
+LANES = (Priority.URGENT, Priority.NORMAL, Priority.BULK)
+"""Those that anybody may ask for, and whose emails leave when they are due."""
 
 
 class OnDoubt(StrEnum):

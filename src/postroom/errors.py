@@ -5,6 +5,8 @@
     ├── InvalidEmail              the email could not be accepted as it is (also a ValueError)
     │   └── InvalidTemplate       a template cannot say what it was to say (also a TypeError)
     ├── InvalidCampaign           a campaign, its settings or an id of it was refused (also a ValueError)
+    ├── NotInWorkspace            a workspace has no campaign, sequence, sender or prospect with that id (also a
+    │                             LookupError)
     ├── CannotFinish              some of a campaign's mail would never leave with these settings
     ├── UnknownConnection         `connection=` is of a type Postroom cannot enqueue through (also a TypeError)
     ├── SchemaError               the database has no Postroom tables, or those of another version
@@ -74,6 +76,20 @@ class InvalidCampaign(PostroomError, ValueError):
         self.field = field
         self.problem = problem
         self.remedy = remedy
+
+
+class NotInWorkspace(PostroomError, LookupError):
+    """The workspace has nothing of this kind with this id; whether another workspace has is not told.
+
+    `what` is the kind (`campaign`, `sequence`, `sender`, `prospect`), or `workspace` for one that is not to be seen.
+    """
+
+    def __init__(self, what: str, id: str, workspace: str, remedy: str) -> None:
+        where = f" in the workspace {workspace!r}" if workspace else ""
+        super().__init__(f"there is no {what} {id[:100]!r}{'' if what == 'workspace' else where}; {remedy}")
+        self.what = what
+        self.id = id
+        self.workspace = workspace
 
 
 class CannotFinish(PostroomError):

@@ -175,3 +175,29 @@ class WaitReason(StrEnum):
     """The step before it has not been sent, or was sent too few days ago."""
     PAUSED = "paused"
     SENDER_DOWN = "sender_down"
+
+
+class CampaignStatus(StrEnum):
+    """Where a campaign stands."""
+
+    DRAFT = "draft"
+    """Being made: nothing leaves, and everything may still be changed."""
+    RUNNING = "running"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    """Everybody has had the last step, or was stopped before."""
+    CANCELLED = "cancelled"
+
+
+class EnrolmentStatus(StrEnum):
+    """Where one prospect stands in one campaign."""
+
+    ENROLLED = "enrolled"
+    """In a campaign that is not launched yet: neither the version of the sequence nor the sender is settled."""
+    ACTIVE = "active"
+    PAUSED = "paused"
+    REPLIED = "replied"
+    UNSUBSCRIBED = "unsubscribed"
+    BOUNCED = "bounced"
+    COMPLETED = "completed"
+    """The last step was sent."""

@@ -31,6 +31,11 @@ _WORDS = {
     "route_pause": "paused a route",
     "route_resume": "resumed a route",
     "route_move": "moved emails to another route",
+    "campaign_new": "made a draft of a campaign",
+    "campaign_settings": "changed when a workspace sends",
+    "campaign_sender": "changed a sender of campaigns",
+    "campaign_sequence": "changed a sequence",
+    "campaign_import": "imported prospects",
 }
 _DONE = {
     "retry": "retried",

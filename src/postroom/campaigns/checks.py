@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NoReturn
 
-from postroom.errors import InvalidCampaign
+from postroom.compose.address import parse_address
+from postroom.compose.safety import check_value
+from postroom.errors import InvalidCampaign, InvalidEmail
 
 
 def listed(name: str, given: object, example: str) -> tuple[object, ...]:
@@ -28,6 +30,32 @@ def text_of(name: str, given: object) -> str:
     if not isinstance(given, str):
         refuse(name, "a text", given, "write it in quotes")
     return given
+
+
+def line_of(name: str, given: object, *, longest: int) -> str:
+    """A text that fits into one line of a header."""
+    text = text_of(name, given)
+    if len(text) > longest:
+        raise InvalidCampaign(name, f"has {len(text):,} characters", f"shorten it to {longest}")
+    try:
+        check_value(name, text)
+    except InvalidEmail as error:
+        raise InvalidCampaign(name, error.problem, error.remedy) from error
+    return text
+
+
+def mailbox(name: str, given: object) -> str:
+    """One address, without a name before it, as it is kept: `ada@example.org`."""
+    text = text_of(name, given)
+    try:
+        parsed = parse_address(name, text)
+    except InvalidEmail as error:
+        raise InvalidCampaign(name, error.problem, error.remedy) from error
+    if parsed.name:
+        raise InvalidCampaign(name, "has a name before the address", "give the address alone: ada@example.org")
+    if "." not in parsed.domain:
+        raise InvalidCampaign(name, f"{parsed.domain!r} is no whole domain", "write it out: example.org")
+    return parsed.address
 
 
 def refuse(name: str, expected: str, given: object, remedy: str) -> NoReturn:

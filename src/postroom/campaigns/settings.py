@@ -71,7 +71,7 @@ class SendingSettings:
     def __post_init__(self) -> None:
         settle = object.__setattr__
         settle(self, "sending_days", _days(self.sending_days))
-        settle(self, "zone", _zone(self.timezone))
+        settle(self, "zone", known_zone(self.timezone))
         settle(self, "holidays", _dates(self.holidays))
         settle(self, "gap_seconds", _gap(self.gap_seconds))
         settle(self, "weekdays", frozenset(map(DAYS.index, self.sending_days)))
@@ -100,7 +100,8 @@ def _days(given: object) -> tuple[str, ...]:
     return tuple(day for day in DAYS if day in days)
 
 
-def _zone(given: object) -> ZoneInfo:
+def known_zone(given: object) -> ZoneInfo:
+    """The clock of an IANA name; a refusal that says which was probably meant, if there is none."""
     name = text_of("timezone", given)
     # By the list and not by trying: a path, a folder or a file that is no clock fails in many ways.
     if name not in _zones():

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from postroom.cli.screen import standard_error
 from postroom.cli.secrets import masked
-from postroom.errors import ConfigurationError, InvalidEmail, PostroomError, StoreUnavailable
+from postroom.errors import ConfigurationError, InvalidCampaign, InvalidEmail, PostroomError, StoreUnavailable
 
 _EXTRAS = {
     "argon2": "web",
@@ -85,7 +85,7 @@ def code_of(error: PostroomError) -> ExitCode:
     match error:
         case StoreUnavailable():
             return ExitCode.UNREACHABLE
-        case ConfigurationError() | InvalidEmail():
+        case ConfigurationError() | InvalidEmail() | InvalidCampaign():
             return ExitCode.USAGE
         case _:
             return ExitCode.NOT_DONE

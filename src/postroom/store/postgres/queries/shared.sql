@@ -79,3 +79,7 @@ ours AS MATERIALIZED (
     ORDER BY e.id
     FOR UPDATE OF e
 )
+
+-- A prospect as it is read, `p` being the table.
+-- fragment: prospect
+p.id, p.address, p.name, p.fields, p.timezone, p.language

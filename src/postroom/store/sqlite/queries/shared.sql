@@ -75,3 +75,7 @@ WHERE {still_ours}
 -- Claims as the worker names them.
 -- fragment: claims
 (SELECT json_extract(value, '$.id') AS id, json_extract(value, '$.token') AS token FROM json_each(:claims)) AS mine
+
+-- A prospect as it is read, `p` being the table.
+-- fragment: prospect
+p.id, p.address, p.name, p.fields, p.timezone, p.language

@@ -1,0 +1,93 @@
+"""The sending settings and the senders of a workspace, as plans."""
+
+from __future__ import annotations
+
+import json
+
+from postroom.campaigns.records import ramp_from, ramp_record, sending_from, sending_record, written
+from postroom.campaigns.values import Sender, WorkspaceSettings
+from postroom.errors import InvalidCampaign, NotInWorkspace
+from postroom.store.contract import instant, moment
+from postroom.store.plan import Plan, Row, ask
+
+
+def workspace_settings(workspace: str) -> Plan[WorkspaceSettings]:
+    """What holds in a workspace; where nobody has said anything, the defaults, at version 0."""
+    rows = yield ask("sending_settings", workspace=workspace)
+    if not rows:
+        return WorkspaceSettings()
+    [[settings, person_hours, bounce_limit, complaint_limit, limit_after, version, updated_at]] = rows
+    return WorkspaceSettings(
+        sending=sending_from(json.loads(settings)),
+        person_hours=person_hours,
+        bounce_limit=bounce_limit,
+        complaint_limit=complaint_limit,
+        limit_after=limit_after,
+        version=version,
+        updated_at=instant(updated_at),
+    )
+
+
+def put_workspace_settings(workspace: str, settings: WorkspaceSettings) -> Plan[int]:
+    """Let these hold from now on, provided nobody has changed them since their `version` was read; the new version."""
+    rows = yield ask(
+        "put_sending_settings",
+        workspace=workspace,
+        settings=written(sending_record(settings.sending)),
+        person_hours=settings.person_hours,
+        bounce_limit=settings.bounce_limit,
+        complaint_limit=settings.complaint_limit,
+        limit_after=settings.limit_after,
+        version=settings.version,
+    )
+    if not rows:
+        remedy = "look at what they are now, and change them again"
+        raise InvalidCampaign("version", f"the settings are no longer those of version {settings.version}", remedy)
+    [[version]] = rows
+    return int(version)
+
+
+def put_sender(workspace: str, sender: Sender) -> Plan[None]:
+    """Add a sender, or change the one of that id. A pause stays as it is."""
+    ramp_up = ramp_record(sender.ramp_up)
+    yield ask(
+        "put_sender",
+        workspace=workspace,
+        id=sender.id,
+        name=sender.name,
+        address=sender.address,
+        reply_to=sender.reply_to,
+        route=sender.route,
+        daily_quota=sender.daily_quota,
+        ramp_up=None if ramp_up is None else written(ramp_up),
+    )
+
+
+def senders(workspace: str) -> Plan[tuple[Sender, ...]]:
+    """All of them, by id."""
+    rows = yield ask("senders", workspace=workspace)
+    return tuple(map(read_sender, rows))
+
+
+def get_sender(workspace: str, id: str) -> Plan[Sender]:
+    """The sender of an id; `NotInWorkspace` if the workspace has none."""
+    found = yield from senders(workspace)
+    for sender in found:
+        if sender.id == id:
+            return sender
+    raise NotInWorkspace("sender", id, workspace, "`postroom campaign sender` lists those there are")
+
+
+def read_sender(row: Row) -> Sender:
+    id, name, address, reply_to, route, daily_quota, ramp_up, paused_at, pause_reason = row
+    return Sender(
+        id=id,
+        name=name,
+        address=address,
+        reply_to=reply_to,
+        route=route,
+        daily_quota=daily_quota,
+        ramp_up=None if ramp_up is None else ramp_from("sender.ramp_up", json.loads(ramp_up)),
+        paused_at=moment(paused_at),
+        pause_reason=pause_reason,
+    )

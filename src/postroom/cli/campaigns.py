@@ -1,0 +1,263 @@
+"""Campaigns as drafts: campaign new, settings, sender, sequence, import, check, forecast, status, list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from postroom.campaigns.describing import EXAMPLE, read_description, read_steps
+from postroom.campaigns.records import sender_from, sender_record, settings_record
+from postroom.campaigns.values import Sender
+from postroom.cli.campaign_importing import import_prospects
+from postroom.cli.campaign_options import CampaignId, SenderOptions, SettingsOptions, Workspace
+from postroom.cli.campaign_tables import (
+    campaigns_table,
+    facts_of_campaign,
+    facts_of_settings,
+    forecast_picture,
+    problems_text,
+    senders_table,
+    sequence_text,
+    sequences_table,
+)
+from postroom.cli.choice import Json, machine_user
+from postroom.cli.command import command
+from postroom.cli.problems import ExitCode
+from postroom.cli.screen import print_json, standard_error, standard_output
+from postroom.cli.target import Target
+from postroom.errors import InvalidCampaign
+from postroom.operate.campaign_records import (
+    campaign_record,
+    checked_record,
+    forecast_record,
+    outline_record,
+    sequence_record,
+    whole_record,
+)
+from postroom.operate.campaigns import CampaignOperations, CampaignView
+from postroom.operate.wording import count_of
+from postroom.templates.found import find_portals
+
+
+def new(
+    target: Target,
+    file: Annotated[
+        Path | None, typer.Argument(help="A TOML file that describes the campaign.", metavar="FILE", show_default=False)
+    ] = None,
+    workspace: Workspace = "",
+    example: Annotated[bool, typer.Option("--example", help="Print such a file, with comments, and leave.")] = False,
+    json: Json = False,
+) -> None:
+    """Make a draft of a file: sequence, senders and settings, all of it or nothing. Nothing is sent from a draft."""
+    if example:
+        typer.echo(EXAMPLE, nl=False)
+        return
+    if file is None:
+        raise InvalidCampaign("file", "none was given", "`postroom campaign new --example` prints one to begin with")
+    description = read_description(_text_of(file))
+    with _campaigns(target) as campaigns:
+        campaign = campaigns.new(workspace, description, by=machine_user())
+        made = campaigns.status(workspace, campaign.id)
+    if json:
+        print_json(whole_record(made))
+        return
+    steps, senders = count_of(len(made.draft.sequence.steps), "step"), count_of(len(made.draft.senders), "sender")
+    _say(f"The draft {campaign.id} is there, with {steps} and {senders}.")
+    _say(f"Next: postroom campaign import FILE --campaign {campaign.id}{_told(workspace)}")
+
+
+def settings(target: Target, options: SettingsOptions, workspace: Workspace = "", json: Json = False) -> None:
+    """Show when and how much a workspace sends, or change what the options name; the rest stays."""
+    changes = options.as_record()
+    with _campaigns(target) as campaigns:
+        if changes:
+            found = campaigns.change_settings(workspace, changes, by=machine_user())
+        else:
+            found = campaigns.settings_of(workspace)
+    if json:
+        print_json(settings_record(found))
+    else:
+        standard_output().print(facts_of_settings(found))
+
+
+def sender(
+    target: Target,
+    options: SenderOptions,
+    id: Annotated[
+        str | None,
+        typer.Argument(help="Which one; without it all are listed.", metavar="ID", show_default=False),
+    ] = None,
+    workspace: Workspace = "",
+    json: Json = False,
+) -> None:
+    """List who sends campaigns, show one, or add or change one with what the options name."""
+    changes = options.as_record()
+    if changes and id is None:
+        raise InvalidCampaign("id", "is missing", "say which sender: postroom campaign sender ID --address …")
+    with _campaigns(target) as campaigns:
+        if changes:
+            assert id is not None
+            known = {each.id: each for each in campaigns.senders(workspace)}
+            campaigns.put_sender(workspace, _changed(known.get(id), id, changes), by=machine_user())
+        found = campaigns.senders(workspace) if id is None else (campaigns.sender(workspace, id),)
+    if json:
+        print_json({"senders": [sender_record(each) for each in found]})
+    elif found:
+        standard_output().print(senders_table(found))
+    else:
+        _hint("Nobody sends campaigns here yet; `postroom campaign sender ID --address …` changes that.")
+
+
+def sequence(
+    target: Target,
+    id: Annotated[
+        str | None,
+        typer.Argument(help="Which one; without it all are listed.", metavar="ID", show_default=False),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--file", help="Give it the [[steps]] of this TOML file, as its next version.", metavar="FILE"),
+    ] = None,
+    workspace: Workspace = "",
+    json: Json = False,
+) -> None:
+    """List sequences, show the newest version of one, or give it other steps as its next version."""
+    if id is None:
+        if file is not None:
+            raise InvalidCampaign("id", "is missing", "say which sequence: postroom campaign sequence ID --file FILE")
+        _list_sequences(target, workspace, json=json)
+        return
+    with _campaigns(target) as campaigns:
+        if file is not None:
+            campaigns.edit_sequence(workspace, read_steps(_text_of(file), id=id), by=machine_user())
+        found = campaigns.sequence(workspace, id)
+    if json:
+        print_json(sequence_record(found))
+    else:
+        standard_output().print(sequence_text(found), soft_wrap=True)
+
+
+def check(
+    target: Target,
+    id: CampaignId,
+    sample: Annotated[
+        int | None, typer.Option(min=1, help="Render for the first so many prospects; else for all.")
+    ] = None,
+    workspace: Workspace = "",
+    json: Json = False,
+) -> None:
+    """Tell what keeps a campaign from being launched: settings, senders, words, prospects. Nothing is changed."""
+    portals = find_portals(target.settings().portals)
+    with _campaigns(target) as campaigns:
+        checked = campaigns.check(workspace, id, portals=portals, sample=sample)
+    if json:
+        print_json(checked_record(checked))
+    else:
+        standard_output().print(problems_text(checked), soft_wrap=True)
+    if not checked.ok:
+        raise typer.Exit(int(ExitCode.NOT_DONE))
+
+
+def forecast(target: Target, id: CampaignId, workspace: Workspace = "", json: Json = False) -> None:
+    """Tell when a campaign would begin and end if it were launched now, day by day. Nothing is changed."""
+    with _campaigns(target) as campaigns:
+        found = campaigns.forecast(workspace, id)
+    if json:
+        print_json(forecast_record(found))
+    else:
+        standard_output().print(forecast_picture(found))
+
+
+def status(target: Target, id: CampaignId, workspace: Workspace = "", json: Json = False) -> None:
+    """Show one campaign: where it stands, what it is made of, and how many prospects are in it."""
+    with _campaigns(target) as campaigns:
+        found = campaigns.status(workspace, id)
+    if json:
+        print_json(whole_record(found))
+    else:
+        standard_output().print(facts_of_campaign(found))
+
+
+def list_campaigns(target: Target, workspace: Workspace = "", json: Json = False) -> None:
+    """The campaigns of a workspace."""
+    with _campaigns(target) as campaigns:
+        found = list(_all(campaigns, workspace))
+    if json:
+        print_json({"campaigns": [campaign_record(each) for each in found]})
+    elif found:
+        standard_output().print(campaigns_table(found))
+    else:
+        _hint("There is no campaign yet; `postroom campaign new --example` shows how to begin one.")
+
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "new": new,
+    "settings": settings,
+    "sender": sender,
+    "sequence": sequence,
+    "import": import_prospects,
+    "check": check,
+    "forecast": forecast,
+    "status": status,
+    "list": list_campaigns,
+}
+
+app = typer.Typer(help="Campaigns: sequences of emails to many people, as drafts.", no_args_is_help=True)
+
+for command_name, function in COMMANDS.items():
+    app.command(command_name)(command(function))
+
+
+@contextmanager
+def _campaigns(target: Target) -> Iterator[CampaignOperations]:
+    with target.outbox() as outbox:
+        yield CampaignOperations(outbox)
+
+
+def _all(campaigns: CampaignOperations, workspace: str) -> Iterator[CampaignView]:
+    """Page by page."""
+    page = campaigns.list(workspace)
+    while page:
+        yield from page
+        page = campaigns.list(workspace, after=page[-1].campaign.id)
+
+
+def _list_sequences(target: Target, workspace: str, *, json: bool) -> None:
+    with _campaigns(target) as campaigns:
+        found = campaigns.sequences(workspace)
+    if json:
+        print_json({"sequences": [outline_record(each) for each in found]})
+    elif found:
+        standard_output().print(sequences_table(found))
+    else:
+        _hint("There is no sequence yet; `postroom campaign new` makes one with its campaign.")
+
+
+def _changed(before: Sender | None, id: str, changes: dict[str, object]) -> Sender:
+    known = {} if before is None else sender_record(before)
+    kept = {name: value for name, value in known.items() if name not in ("paused_at", "pause_reason")}
+    return sender_from({**kept, "id": id, **changes})
+
+
+def _text_of(file: Path) -> str:
+    try:
+        return file.read_text("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidCampaign("file", f"{file} is not UTF-8", "save it as UTF-8") from error
+
+
+def _told(workspace: str) -> str:
+    return f" --workspace {workspace}" if workspace else ""
+
+
+def _say(text: str) -> None:
+    standard_output().print(Text(text), soft_wrap=True)
+
+
+def _hint(text: str) -> None:
+    standard_error().print(Text(text), soft_wrap=True)

@@ -1,0 +1,235 @@
+"""What can be asked of the campaigns of a workspace, and done to them while they are drafts.
+
+Everything is about one workspace, and `workspaces` is what the person who asks may see: another one is as if it were
+not there. Acts are in the audit log, and so are refusals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from postroom.campaigns.checking import Checked, Draft, check_draft, whole_draft
+from postroom.campaigns.describing import Description
+from postroom.campaigns.drafts import LONGEST_PAGE, add_campaign, campaigns_after, count_enrolments
+from postroom.campaigns.forecasting import Forecast, forecast_of
+from postroom.campaigns.importing import Imported, RowReport, import_table
+from postroom.campaigns.records import changed_settings
+from postroom.campaigns.sequences import SequenceOutline, add_sequence, edit_sequence, get_sequence, sequences
+from postroom.campaigns.table import Table
+from postroom.campaigns.values import Campaign, Sender, Sequence, WorkspaceSettings
+from postroom.campaigns.workspace import (
+    get_sender,
+    put_sender,
+    put_workspace_settings,
+    senders,
+    workspace_settings,
+)
+from postroom.errors import NotInWorkspace
+from postroom.operate.recording import By, alone, line, new_tie, refused_on_record
+from postroom.operate.values import Workspaces
+from postroom.operate.verb import Awaiting, Blocking, Shell, asks, asks_in_steps, does_in_steps
+from postroom.store.plan import Course, Plan
+
+if TYPE_CHECKING:
+    from postroom.templates.portal import Portal
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignView:
+    """A campaign in a list, or looked at alone."""
+
+    campaign: Campaign
+    enrolments: Mapping[str, int]
+    """How many prospects stand where."""
+
+    @property
+    def prospects(self) -> int:
+        return sum(self.enrolments.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeCampaign(CampaignView):
+    """A campaign with what it is made of."""
+
+    draft: Draft
+
+
+class CampaignVerbs(Shell):
+    """Questions about campaigns, and acts on drafts."""
+
+    @asks
+    def list(self, workspace: str, *, after: str = "", workspaces: Workspaces = None) -> Plan[tuple[CampaignView, ...]]:
+        """The next campaigns behind an id, by id, as many as a page has."""
+        _check_seen(workspace, workspaces)
+        found = []
+        for campaign in (yield from campaigns_after(workspace, after, limit=LONGEST_PAGE)):
+            counts = yield from count_enrolments(workspace, campaign.id)
+            found.append(CampaignView(campaign=campaign, enrolments=counts))
+        return tuple(found)
+
+    @asks
+    def status(self, workspace: str, id: str, *, workspaces: Workspaces = None) -> Plan[WholeCampaign]:
+        """One campaign with what it is made of; `NotInWorkspace` where there is none."""
+        _check_seen(workspace, workspaces)
+        draft = yield from whole_draft(workspace, id)
+        counts = yield from count_enrolments(workspace, id)
+        return WholeCampaign(campaign=draft.campaign, enrolments=counts, draft=draft)
+
+    @does_in_steps
+    def new(
+        self, workspace: str, description: Description, *, by: By, workspaces: Workspaces = None
+    ) -> Course[Campaign]:
+        """Make a draft of a description, with its sequence, senders and settings: all of it, or nothing."""
+        _check_seen(workspace, workspaces)
+        id = description.campaign.id
+        return (yield from _on_record(_new(workspace, description), by, "campaign_new", workspace, campaign=id))
+
+    @asks
+    def settings_of(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[WorkspaceSettings]:
+        """When and how much a workspace sends."""
+        _check_seen(workspace, workspaces)
+        return (yield from workspace_settings(workspace))
+
+    @does_in_steps
+    def change_settings(
+        self, workspace: str, changes: Mapping[str, Any], *, by: By, workspaces: Workspaces = None
+    ) -> Course[WorkspaceSettings]:
+        """Change what is named, leave the rest; all of it is checked before anything is written."""
+        _check_seen(workspace, workspaces)
+        doing = _change_settings(workspace, changes)
+        return (yield from _on_record(doing, by, "campaign_settings", workspace, changed=sorted(changes)))
+
+    @asks
+    def senders(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[tuple[Sender, ...]]:
+        """Who sends campaigns, by id."""
+        _check_seen(workspace, workspaces)
+        return (yield from senders(workspace))
+
+    @asks
+    def sender(self, workspace: str, id: str, *, workspaces: Workspaces = None) -> Plan[Sender]:
+        """One sender; `NotInWorkspace` where there is none."""
+        _check_seen(workspace, workspaces)
+        return (yield from get_sender(workspace, id))
+
+    @does_in_steps
+    def put_sender(self, workspace: str, sender: Sender, *, by: By, workspaces: Workspaces = None) -> Course[None]:
+        """Add a sender, or change the one of that id."""
+        _check_seen(workspace, workspaces)
+        doing = put_sender(workspace, sender)
+        return (yield from _on_record(doing, by, "campaign_sender", workspace, sender=sender.id))
+
+    @asks
+    def sequences(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[tuple[SequenceOutline, ...]]:
+        """All sequences, by id."""
+        _check_seen(workspace, workspaces)
+        return (yield from sequences(workspace))
+
+    @asks
+    def sequence(self, workspace: str, id: str, *, workspaces: Workspaces = None) -> Plan[Sequence]:
+        """The newest version of a sequence; `NotInWorkspace` where there is none."""
+        _check_seen(workspace, workspaces)
+        return (yield from get_sequence(workspace, id))
+
+    @does_in_steps
+    def edit_sequence(
+        self, workspace: str, sequence: Sequence, *, by: By, workspaces: Workspaces = None
+    ) -> Course[Sequence]:
+        """Give a sequence other steps, as its next version; the same steps make none."""
+        _check_seen(workspace, workspaces)
+        doing = edit_sequence(workspace, sequence)
+        return (yield from _on_record(doing, by, "campaign_sequence", workspace, sequence=sequence.id))
+
+    @does_in_steps
+    def import_prospects(
+        self,
+        workspace: str,
+        table: Table,
+        *,
+        by: By,
+        campaign: str | None = None,
+        update: bool = False,
+        report: Callable[[RowReport], None] = lambda _: None,
+        workspaces: Workspaces = None,
+    ) -> Course[Imported]:
+        """Take the prospects of a file in, batch by batch, and into a draft where one is named.
+
+        `report` hears of every row. Stopped in the middle, the same file again does the rest.
+        """
+        _check_seen(workspace, workspaces)
+        asked = {"workspace": workspace, "campaign": campaign, "update": update or None, "act": new_tie()}
+        doing = import_table(workspace, table, campaign=campaign, update=update, report=report)
+        yield line(by, "campaign_import", state="begun", **asked)
+        done = yield from refused_on_record(doing, by, "campaign_import", state="stopped", **asked)
+        yield line(by, "campaign_import", state="done", **asked, rows=done.counts, enrolled=done.enrolled)
+        return done
+
+    @asks_in_steps
+    def check(
+        self,
+        workspace: str,
+        id: str,
+        *,
+        portals: Mapping[str, Portal] | None = None,
+        sample: int | None = None,
+        workspaces: Workspaces = None,
+    ) -> Course[Checked]:
+        """What is wrong with a campaign; its steps are rendered for everybody, or for the first `sample`."""
+        _check_seen(workspace, workspaces)
+        routes = self.settings.known_routes()
+        checking = check_draft(workspace, id, now=self.now(), routes=routes, portals=portals or {}, sample=sample)
+        return (yield from checking)
+
+    @asks
+    def forecast(self, workspace: str, id: str, *, workspaces: Workspaces = None) -> Plan[Forecast]:
+        """When a campaign would begin and end, day by day, if it were launched now."""
+        _check_seen(workspace, workspaces)
+        return (yield from forecast_of(workspace, id, now=self.now()))
+
+
+class CampaignOperations(Blocking, CampaignVerbs):
+    """Questions and acts about campaigns, for threads."""
+
+
+class AsyncCampaignOperations(Awaiting, CampaignVerbs):
+    """Questions and acts about campaigns, for event loops."""
+
+
+def _check_seen(workspace: str, workspaces: Workspaces) -> None:
+    if workspaces is not None and workspace not in workspaces:
+        raise NotInWorkspace("workspace", workspace, workspace, "ask somebody who may see it")
+
+
+def _on_record(doing: Plan[T], by: By, what: str, workspace: str, /, **told: Any) -> Course[T]:
+    """An act of one transaction, with its line in it; a refusal gets one of its own."""
+    told = {"workspace": workspace, **told}
+
+    def noted() -> Plan[T]:
+        result = yield from doing
+        yield from line(by, what, **told)
+        return result
+
+    return (yield from refused_on_record(alone(noted()), by, what, **told))
+
+
+def _new(workspace: str, description: Description) -> Plan[Campaign]:
+    if description.settings:
+        yield from _change_settings(workspace, description.settings)
+    for sender in description.senders:
+        yield from put_sender(workspace, sender)
+    for id in description.sender_ids:
+        yield from get_sender(workspace, id)
+    if description.sequence is not None:
+        yield from add_sequence(workspace, description.sequence)
+    yield from get_sequence(workspace, description.campaign.sequence_id)
+    yield from add_campaign(workspace, description.campaign, senders=description.sender_ids)
+    return description.campaign
+
+
+def _change_settings(workspace: str, changes: Mapping[str, Any]) -> Plan[WorkspaceSettings]:
+    before = yield from workspace_settings(workspace)
+    yield from put_workspace_settings(workspace, changed_settings(before, changes))
+    return (yield from workspace_settings(workspace))

@@ -1,0 +1,148 @@
+-- Campaigns, who sends them, who is in them, and when a workspace sends. Every query is about one workspace.
+
+-- fragment: campaign
+c.id, c.name, c.sequence_id, c.status, c.created_at, c.launched_at, c.paused_at, c.pause_reason, c.finished_at,
+c.launched_to
+
+-- fragment: sender
+s.id, s.name, s.address, s.reply_to, s.route, s.daily_quota, s.ramp_up, s.paused_at, s.pause_reason
+
+-- When and how much the workspace sends; no row where nobody has said it.
+-- name: sending_settings
+SELECT settings, person_hours, bounce_limit, complaint_limit, limit_after, version, updated_at
+FROM postroom.sending_settings
+WHERE workspace = :workspace::text;
+
+-- Change the settings, provided they are still those of this version, 0 being none; no row where they are not.
+-- name: put_sending_settings
+INSERT INTO postroom.sending_settings AS present (
+    workspace, settings, person_hours, bounce_limit, complaint_limit, limit_after, version, updated_at
+)
+VALUES (
+    :workspace::text, :settings::text, :person_hours::integer, :bounce_limit::double precision,
+    :complaint_limit::double precision, :limit_after::integer, 1, {now}
+)
+ON CONFLICT (workspace) DO UPDATE
+SET settings = excluded.settings,
+    person_hours = excluded.person_hours,
+    bounce_limit = excluded.bounce_limit,
+    complaint_limit = excluded.complaint_limit,
+    limit_after = excluded.limit_after,
+    version = present.version + 1,
+    updated_at = excluded.updated_at
+WHERE present.version = :version::integer
+RETURNING version;
+
+-- Somebody who sends, new or changed. A pause stays.
+-- name: put_sender
+INSERT INTO postroom.senders (workspace, id, name, address, reply_to, route, daily_quota, ramp_up, created_at)
+VALUES (
+    :workspace::text, :id::text, :name::text, :address::text, :reply_to::text, :route::text, :daily_quota::integer,
+    :ramp_up::text, {now}
+)
+ON CONFLICT (workspace, id) DO UPDATE
+SET name = excluded.name,
+    address = excluded.address,
+    reply_to = excluded.reply_to,
+    route = excluded.route,
+    daily_quota = excluded.daily_quota,
+    ramp_up = excluded.ramp_up;
+
+-- Who sends, by id.
+-- name: senders
+SELECT {sender}
+FROM postroom.senders s
+WHERE s.workspace = :workspace::text
+ORDER BY s.id;
+
+-- Who sends a campaign, as they were named.
+-- name: senders_of_campaign
+SELECT {sender}
+FROM postroom.campaign_senders named
+JOIN postroom.senders s ON s.workspace = named.workspace AND s.id = named.sender_id
+WHERE named.workspace = :workspace::text AND named.campaign_id = :campaign::text
+ORDER BY named.position;
+
+-- A new draft; no row when the id is taken.
+-- name: add_campaign
+INSERT INTO postroom.campaigns (workspace, id, name, sequence_id, status, created_at)
+VALUES (:workspace::text, :id::text, :name::text, :sequence::text, :status::text, {now})
+ON CONFLICT DO NOTHING
+RETURNING id;
+
+-- Who sends a new campaign.
+-- name: add_campaign_senders
+INSERT INTO postroom.campaign_senders (workspace, campaign_id, sender_id, position)
+SELECT :workspace::text, :campaign::text, named.id, named.place
+FROM json_array_elements_text((:senders::text)::json) WITH ORDINALITY AS named (id, place);
+
+-- One campaign.
+-- name: find_campaign
+SELECT {campaign}
+FROM postroom.campaigns c
+WHERE c.workspace = :workspace::text AND c.id = :id::text;
+
+-- One campaign, held until the transaction ends: enrolments get their numbers one after another.
+-- name: lock_campaign
+SELECT {campaign}
+FROM postroom.campaigns c
+WHERE c.workspace = :workspace::text AND c.id = :id::text
+FOR UPDATE;
+
+-- The next campaigns by id.
+-- name: campaigns_after
+SELECT {campaign}
+FROM postroom.campaigns c
+WHERE c.workspace = :workspace::text AND c.id > :after::text
+ORDER BY c.id
+LIMIT :limit::bigint;
+
+-- Enrol prospects in the order in which they are named; those that were not enrolled before.
+-- name: enrol
+INSERT INTO postroom.enrolments (workspace, campaign_id, prospect_id, number, status, updated_at)
+SELECT
+    :workspace::text, :campaign::text, named.id,
+    row_number() OVER (ORDER BY named.place) + coalesce((
+        SELECT max(number)
+        FROM postroom.enrolments
+        WHERE workspace = :workspace::text AND campaign_id = :campaign::text
+    ), 0),
+    :status::text, {now}
+FROM json_array_elements_text((:prospects::text)::json) WITH ORDINALITY AS named (id, place)
+JOIN postroom.prospects p ON p.workspace = :workspace::text AND p.id = named.id
+WHERE NOT EXISTS (
+    SELECT
+    FROM postroom.enrolments e
+    WHERE e.workspace = :workspace::text AND e.campaign_id = :campaign::text AND e.prospect_id = named.id
+)
+RETURNING prospect_id;
+
+-- The next enrolments behind a number, with whom they are about.
+-- name: enrolments_after
+SELECT
+    e.number, e.status, e.next_step, e.sequence_version, e.sender_id, e.last_sent_on::text, e.reason, {prospect}
+FROM postroom.enrolments e
+JOIN postroom.prospects p ON p.workspace = e.workspace AND p.id = e.prospect_id
+WHERE e.workspace = :workspace::text AND e.campaign_id = :campaign::text AND e.number > :after::bigint
+ORDER BY e.number
+LIMIT :limit::bigint;
+
+-- How many of a campaign stand where.
+-- name: count_enrolments
+SELECT status, count(*)
+FROM postroom.enrolments
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text
+GROUP BY status;
+
+-- How many are still to get which step, and since when they wait for it, in the campaigns of some statuses, in the
+-- order in which these were launched.
+-- name: progress_of_campaigns
+SELECT
+    c.id, c.sequence_id, e.sequence_version, e.next_step, e.last_sent_on::text, count(*)
+FROM postroom.campaigns c
+JOIN postroom.enrolments e ON e.workspace = c.workspace AND e.campaign_id = c.id
+WHERE c.workspace = :workspace::text
+    AND c.status = :status::text
+    AND e.status = :enrolled::text
+GROUP BY c.launched_at, c.id, c.sequence_id, e.sequence_version, e.next_step, e.last_sent_on
+ORDER BY c.launched_at, c.id, e.sequence_version, e.next_step, e.last_sent_on;

@@ -1,0 +1,141 @@
+-- Campaigns, who sends them, who is in them, and when a workspace sends. Every query is about one workspace.
+
+-- fragment: campaign
+c.id, c.name, c.sequence_id, c.status, c.created_at, c.launched_at, c.paused_at, c.pause_reason, c.finished_at,
+c.launched_to
+
+-- fragment: sender
+s.id, s.name, s.address, s.reply_to, s.route, s.daily_quota, s.ramp_up, s.paused_at, s.pause_reason
+
+-- When and how much the workspace sends; no row where nobody has said it.
+-- name: sending_settings
+SELECT settings, person_hours, bounce_limit, complaint_limit, limit_after, version, updated_at
+FROM postroom_sending_settings
+WHERE workspace = :workspace;
+
+-- Change the settings, provided they are still those of this version, 0 being none; no row where they are not.
+-- name: put_sending_settings
+INSERT INTO postroom_sending_settings AS present (
+    workspace, settings, person_hours, bounce_limit, complaint_limit, limit_after, version, updated_at
+)
+VALUES (:workspace, :settings, :person_hours, :bounce_limit, :complaint_limit, :limit_after, 1, :now)
+ON CONFLICT (workspace) DO UPDATE
+SET settings = excluded.settings,
+    person_hours = excluded.person_hours,
+    bounce_limit = excluded.bounce_limit,
+    complaint_limit = excluded.complaint_limit,
+    limit_after = excluded.limit_after,
+    version = present.version + 1,
+    updated_at = excluded.updated_at
+WHERE present.version = :version
+RETURNING version;
+
+-- Somebody who sends, new or changed. A pause stays.
+-- name: put_sender
+INSERT INTO postroom_senders (workspace, id, name, address, reply_to, route, daily_quota, ramp_up, created_at)
+VALUES (:workspace, :id, :name, :address, :reply_to, :route, :daily_quota, :ramp_up, :now)
+ON CONFLICT (workspace, id) DO UPDATE
+SET name = excluded.name,
+    address = excluded.address,
+    reply_to = excluded.reply_to,
+    route = excluded.route,
+    daily_quota = excluded.daily_quota,
+    ramp_up = excluded.ramp_up;
+
+-- Who sends, by id.
+-- name: senders
+SELECT {sender}
+FROM postroom_senders s
+WHERE s.workspace = :workspace
+ORDER BY s.id;
+
+-- Who sends a campaign, as they were named.
+-- name: senders_of_campaign
+SELECT {sender}
+FROM postroom_campaign_senders named
+JOIN postroom_senders s ON s.workspace = named.workspace AND s.id = named.sender_id
+WHERE named.workspace = :workspace AND named.campaign_id = :campaign
+ORDER BY named.position;
+
+-- A new draft; no row when the id is taken.
+-- name: add_campaign
+INSERT INTO postroom_campaigns (workspace, id, name, sequence_id, status, created_at)
+VALUES (:workspace, :id, :name, :sequence, :status, :now)
+ON CONFLICT DO NOTHING
+RETURNING id;
+
+-- Who sends a new campaign.
+-- name: add_campaign_senders
+INSERT INTO postroom_campaign_senders (workspace, campaign_id, sender_id, position)
+SELECT :workspace, :campaign, named.value, named.key
+FROM json_each(:senders) AS named;
+
+-- One campaign.
+-- name: find_campaign
+SELECT {campaign}
+FROM postroom_campaigns c
+WHERE c.workspace = :workspace AND c.id = :id;
+
+-- One campaign; the writer's transaction is the lock.
+-- name: lock_campaign
+SELECT {campaign}
+FROM postroom_campaigns c
+WHERE c.workspace = :workspace AND c.id = :id;
+
+-- The next campaigns by id.
+-- name: campaigns_after
+SELECT {campaign}
+FROM postroom_campaigns c
+WHERE c.workspace = :workspace AND c.id > :after
+ORDER BY c.id
+LIMIT :limit;
+
+-- Enrol prospects in the order in which they are named; those that were not enrolled before.
+-- name: enrol
+INSERT INTO postroom_enrolments (workspace, campaign_id, prospect_id, number, status, updated_at)
+SELECT
+    :workspace, :campaign, named.value,
+    row_number() OVER (ORDER BY named.key) + coalesce((
+        SELECT max(number)
+        FROM postroom_enrolments
+        WHERE workspace = :workspace AND campaign_id = :campaign
+    ), 0),
+    :status, :now
+FROM json_each(:prospects) AS named
+CROSS JOIN postroom_prospects p ON p.workspace = :workspace AND p.id = named.value
+WHERE NOT EXISTS (
+    SELECT 1
+    FROM postroom_enrolments e
+    WHERE e.workspace = :workspace AND e.campaign_id = :campaign AND e.prospect_id = named.value
+)
+RETURNING prospect_id;
+
+-- The next enrolments behind a number, with whom they are about.
+-- name: enrolments_after
+SELECT
+    e.number, e.status, e.next_step, e.sequence_version, e.sender_id, e.last_sent_on, e.reason, {prospect}
+FROM postroom_enrolments e
+JOIN postroom_prospects p ON p.workspace = e.workspace AND p.id = e.prospect_id
+WHERE e.workspace = :workspace AND e.campaign_id = :campaign AND e.number > :after
+ORDER BY e.number
+LIMIT :limit;
+
+-- How many of a campaign stand where.
+-- name: count_enrolments
+SELECT status, count(*)
+FROM postroom_enrolments
+WHERE workspace = :workspace AND campaign_id = :campaign
+GROUP BY status;
+
+-- How many are still to get which step, and since when they wait for it, in the campaigns of some statuses, in the
+-- order in which these were launched.
+-- name: progress_of_campaigns
+SELECT
+    c.id, c.sequence_id, e.sequence_version, e.next_step, e.last_sent_on, count(*)
+FROM postroom_campaigns c
+JOIN postroom_enrolments e ON e.workspace = c.workspace AND e.campaign_id = c.id
+WHERE c.workspace = :workspace
+    AND c.status = :status
+    AND e.status = :enrolled
+GROUP BY c.launched_at, c.id, c.sequence_id, e.sequence_version, e.next_step, e.last_sent_on
+ORDER BY c.launched_at, c.id, e.sequence_version, e.next_step, e.last_sent_on;

@@ -201,3 +201,21 @@ class EnrolmentStatus(StrEnum):
     BOUNCED = "bounced"
     COMPLETED = "completed"
     """The last step was sent."""
+    STOPPED = "stopped"
+    """Ended before the last step, for the reason that stands beside it."""
+
+
+class MailState(StrEnum):
+    """Where one mail of a launched campaign stands: one step to one prospect."""
+
+    WAITING = "waiting"
+    """The step before is not sent yet, or its prospect is paused."""
+    READY = "ready"
+    """It leaves when its turn comes."""
+    LEAVING = "leaving"
+    """It has an email in the outbox, whose status says the rest."""
+    SENT = "sent"
+    DEAD = "dead"
+    """Given up; nothing follows it."""
+    STOPPED = "stopped"
+    """It will never leave, for the reason that stands beside it."""

@@ -64,7 +64,7 @@ WHERE workspace = :workspace::text;
 
 -- Mail whose email stands otherwise than before. What a settle is just writing comes the next time.
 -- name: moved_mails
-SELECT {mail}
+SELECT {mail}, (SELECT e.dead_reason FROM postroom.emails e WHERE e.id = m.email_id)
 FROM postroom.campaign_mails m
 WHERE m.workspace = :workspace::text AND m.moved
 ORDER BY m.email_id
@@ -310,7 +310,14 @@ WHERE c.workspace = :workspace::text AND c.id = :campaign::text AND c.status = '
         FROM postroom.enrolments e
         WHERE e.workspace = c.workspace AND e.campaign_id = c.id AND e.status IN ('enrolled', 'active', 'paused')
     )
-RETURNING c.id;
+RETURNING id;
+
+-- Somebody of a campaign that was over is to get something after all.
+-- name: reopen_campaign
+UPDATE postroom.campaigns
+SET status = 'running',
+    finished_at = NULL
+WHERE workspace = :workspace::text AND id = :campaign::text AND status = 'completed';
 
 -- Where a campaign stands from now on.
 -- name: set_campaign

@@ -62,7 +62,7 @@ WHERE workspace = :workspace;
 
 -- Mail whose email stands otherwise than before. What a settle is just writing comes the next time.
 -- name: moved_mails
-SELECT {mail}
+SELECT {mail}, (SELECT e.dead_reason FROM postroom_emails e WHERE e.id = m.email_id)
 FROM postroom_campaign_mails m
 WHERE m.workspace = :workspace AND m.moved
 ORDER BY m.email_id
@@ -307,7 +307,14 @@ WHERE c.workspace = :workspace AND c.id = :campaign AND c.status = 'running'
         FROM postroom_enrolments e
         WHERE e.workspace = c.workspace AND e.campaign_id = c.id AND e.status IN ('enrolled', 'active', 'paused')
     )
-RETURNING c.id;
+RETURNING id;
+
+-- Somebody of a campaign that was over is to get something after all.
+-- name: reopen_campaign
+UPDATE postroom_campaigns
+SET status = 'running',
+    finished_at = NULL
+WHERE workspace = :workspace AND id = :campaign AND status = 'completed';
 
 -- Where a campaign stands from now on.
 -- name: set_campaign

@@ -71,6 +71,9 @@ class Receipt:
     """The key was there already; nothing was added."""
     content_differs: bool = False
     """A duplicate whose content is not that of the first: worth a look, for one of the two is not sent."""
+    suppressed: tuple[str, ...] = ()
+    """Those of its recipients, as they were given, who are not to be mailed, and will not get it. The email is in the
+    outbox all the same. Of a duplicate, and of emails that come in thousands at a time, it is not told."""
 
 
 class Claim(NamedTuple):

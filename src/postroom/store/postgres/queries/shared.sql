@@ -79,3 +79,8 @@ ours AS MATERIALIZED (
     ORDER BY e.id
     FOR UPDATE OF e
 )
+
+-- One entry of those who are not to be mailed.
+-- fragment: entry
+s.id::text, s.address, s.scope, s.workspace, s.kind, s.reason, s.evidence, s.email_id::text, s.actor, s.created_at,
+s.noted_at, s.expires_at

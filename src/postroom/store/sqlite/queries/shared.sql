@@ -75,3 +75,7 @@ WHERE {still_ours}
 -- Claims as the worker names them.
 -- fragment: claims
 (SELECT json_extract(value, '$.id') AS id, json_extract(value, '$.token') AS token FROM json_each(:claims)) AS mine
+
+-- One entry of those who are not to be mailed.
+-- fragment: entry
+id, address, scope, workspace, kind, reason, evidence, email_id, actor, created_at, noted_at, expires_at

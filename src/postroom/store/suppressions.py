@@ -165,11 +165,6 @@ def suppressions_since(seconds: float, *, limit: int = 1_000_000) -> Plan[list[S
     return [_read(row) for row in (yield ask("suppressions_since", seconds=seconds, limit=limit))]
 
 
-def suppresses_any() -> Plan[bool]:
-    """Whether there is any entry at all."""
-    return bool((yield ask("suppresses_any"))[0][0])
-
-
 def suppressions(
     *,
     limit: int,

@@ -1,9 +1,10 @@
 """Whether an email may leave: asked when it was claimed, and once more before its dot.
 
-At the claim, one question about a whole batch: emails that nobody is to get are settled, and recipients who are not to
-be mailed are taken off the others. Before the dot of an ordinary email, what this process has heard lately is enough
-(see `stops.py`); where that gives cause, the email is not sent, and the database says what becomes of it. For an email
-that can be unsubscribed from the database is always asked, as late as can be: the server waits for the message then.
+At the claim it is one question about a whole batch, and none where the claim has told that nobody at all is stopped:
+emails that nobody is to get are settled, and recipients who are not to be mailed are taken off the others. Before the
+dot of an ordinary email, what this process has heard lately is enough (see `stops.py`); where that gives cause, the
+email is not sent, and the database says what becomes of it. For an email that can be unsubscribed from the database is
+always asked, as late as can be: the server waits for the message then.
 
 Further reasons why an email must not leave just now belong into `_asked`: plans that are carried out one after another
 in one visit to the database, each of which objects or does not. The first objection counts.
@@ -49,11 +50,6 @@ class Clearance:
         self._stops = stops
         self._asked: tuple[Ask, ...] = (self._suppressed,)
 
-    @property
-    def is_needless(self) -> bool:
-        """There is nothing to ask about emails that were claimed just now."""
-        return self._stops.none
-
     # ---------------------------------------------------------------- at the claim
 
     async def sift(self, emails: Sequence[Claimed]) -> Sequence[Claimed]:
@@ -62,7 +58,7 @@ class Clearance:
         The others are settled. Where the database cannot be asked, they are given back, but for what its sender sends
         at once without a row: that does not need the database, unless it can be unsubscribed from.
         """
-        if self._stops.none:
+        if not any(email.somebody_stopped for email in emails):
             return emails
         addresses = [_addresses(email) for email in emails]
         try:
@@ -72,7 +68,6 @@ class Clearance:
             return await self._unasked(emails, error)
         if not known:
             return emails
-        self._stops.none = False
         sifted = (self._sifted(email, some, known) for email, some in zip(emails, addresses, strict=True))
         return [email for email in sifted if email is not None]
 

@@ -175,7 +175,7 @@ class Engine:
         self.held.add(emails, asked=asked)
         for email in emails:
             buffer = self.routes[email.route].buffer
-            if is_late(email.envelope) or not (cleared or self.clearance.is_needless):
+            if is_late(email.envelope) or not cleared:
                 self.crew.run_errand(self.hand_over([email], buffer.add))
             else:
                 buffer.add([email])

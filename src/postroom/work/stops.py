@@ -4,8 +4,6 @@ Every half second it hears what was added lately. So an entry that was recorded 
 then, and the dot waits for the database's word. How far back it listens is wide enough for a transaction that took a
 while to commit; and what was heard is remembered for as long as an email is in hand that was claimed before. When more
 is added at once than is worth remembering, as by an import, the database is asked about each email instead.
-
-While nobody at all is stopped, which it hears too, nothing is asked.
 """
 
 from __future__ import annotations
@@ -19,14 +17,12 @@ from postroom.claim.clock import DatabaseClock
 from postroom.claim.leases import Holdings
 from postroom.store.contract import Claim, Claimed
 from postroom.store.open import AsyncDatabase
-from postroom.store.plan import Plan
 from postroom.store.suppressions import (
     Mail,
     Suppression,
     SuppressionRules,
     normal_address,
     stopped_by,
-    suppresses_any,
     suppressions_since,
 )
 
@@ -54,8 +50,6 @@ class Stops:
     def __init__(
         self, database: AsyncDatabase, *, holdings: Holdings, clock: DatabaseClock, rules: SuppressionRules
     ) -> None:
-        self.none = False
-        """A moment ago, nobody at all was stopped."""
         self.alert = False
         """Something was heard of that may concern an email in hand."""
         self.rules = rules
@@ -70,8 +64,8 @@ class Stops:
     async def listen(self) -> None:
         """Hear what is new."""
         asked = time.monotonic()
-        some, entries = await self._database.run(_news(), writes=False, atomic=False)
-        self.none = not some
+        plan = suppressions_since(WINDOW, limit=MOST + 1)
+        entries = await self._database.run(plan, writes=False, atomic=False)
         if len(entries) > MOST:
             self._crowded, entries = asked, []
         oldest = self._held.oldest
@@ -102,8 +96,6 @@ class Stops:
 
     def learn(self, addresses: Iterable[str], known: Known) -> None:
         """What the database says of these addresses: entries that were taken away again are forgotten."""
-        if known:
-            self.none = False
         there = {entry.id for entries in known.values() for entry in entries}
         asked = set(map(normal_address, addresses))
         gone = {id for id, heard in self._heard.items() if heard.entry.address in asked and id not in there}
@@ -115,9 +107,3 @@ class Stops:
         for each in heard.values():
             about.setdefault(each.entry.address, []).append(each.entry)
         self._heard, self._about = heard, about
-
-
-def _news() -> Plan[tuple[bool, list[Suppression]]]:
-    if not (yield from suppresses_any()):
-        return False, []
-    return True, (yield from suppressions_since(WINDOW, limit=MOST + 1))

@@ -51,10 +51,6 @@ WHERE s.noted_at >= {now} - make_interval(secs => :seconds::float8)
 ORDER BY s.noted_at, s.id
 LIMIT :limit::bigint;
 
--- Whether anybody at all is not to be mailed.
--- name: suppresses_any
-SELECT EXISTS (SELECT FROM postroom.suppressions);
-
 -- One page of all entries, the latest first; `:part` is any part of an address, with its wildcards escaped.
 -- name: suppressions
 SELECT {entry}

@@ -45,10 +45,6 @@ WHERE noted_at >= CAST(:now - :seconds * 1000000 AS INTEGER)
 ORDER BY noted_at, id
 LIMIT :limit;
 
--- Whether anybody at all is not to be mailed.
--- name: suppresses_any
-SELECT EXISTS (SELECT 1 FROM postroom_suppressions);
-
 -- One page of all entries, the latest first; `:part` is any part of an address, with its wildcards escaped.
 -- name: suppressions
 SELECT {entry}

@@ -19,7 +19,7 @@ from typing import Any
 from postroom.errors import InvalidEmail
 from postroom.store.contract import instant, moment
 from postroom.store.ids import LAST, new_id
-from postroom.store.plan import Plan, Row, ask
+from postroom.store.plan import Plan, Row, Rows, ask
 from postroom.vocabulary import EmailId, SuppressionReason, SuppressionScope
 
 LONGEST_EVIDENCE = 500
@@ -76,6 +76,15 @@ class Suppression:
     def __str__(self) -> str:
         """What a stopped email says of it; the address stands beside it already."""
         return f"{self.reason.value.replace('_', ' ')} of {self.created_at:%Y-%m-%d}, entry {self.id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuppressionPage:
+    """Some entries, the latest first."""
+
+    entries: tuple[Suppression, ...]
+    next: str | None
+    """Give it as `before` to get the next page; None on the last one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,17 +147,22 @@ def unsuppress(ids: Collection[str], *, workspaces: Collection[str] | None = Non
 
 def suppressions_of(addresses: Iterable[str]) -> Plan[dict[str, list[Suppression]]]:
     """What is known of these addresses now, by `normal_address`; who is not in it has no entry."""
-    found: dict[str, list[Suppression]] = {}
     wanted = sorted({normal_address(address) for address in addresses})
-    for row in (yield ask("suppressions_of", addresses=wanted)):
+    return by_address((yield ask("suppressions_of", addresses=wanted)))
+
+
+def by_address(rows: Rows) -> dict[str, list[Suppression]]:
+    """The entries of rows, by whom they are about."""
+    found: dict[str, list[Suppression]] = {}
+    for row in rows:
         entry = _read(row)
         found.setdefault(entry.address, []).append(entry)
     return found
 
 
-def suppressions_since(seconds: float) -> Plan[list[Suppression]]:
-    """What was added or heard of again within the last seconds, by the store's clock."""
-    return [_read(row) for row in (yield ask("suppressions_since", seconds=seconds))]
+def suppressions_since(seconds: float, *, limit: int = 1_000_000) -> Plan[list[Suppression]]:
+    """What was added or heard of again within the last seconds, by the store's clock; the oldest first."""
+    return [_read(row) for row in (yield ask("suppressions_since", seconds=seconds, limit=limit))]
 
 
 def suppressions(

@@ -1,7 +1,12 @@
 -- Taking emails in.
 
+-- In the place of an entry.
+-- fragment: no_entry
+NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+
 -- Take emails in, all in one statement: one round trip inside the caller's transaction.
 -- A key that is there already, also one that another transaction is about to commit, leaves its email out.
+-- Its rows are the emails that entered, and then what is known of their recipients, who may not be mailed any more.
 -- name: enqueue
 WITH incoming AS MATERIALIZED (
     SELECT *
@@ -63,10 +68,20 @@ wake AS (
     SELECT pg_notify('postroom', route)
     FROM (SELECT DISTINCT route FROM accepted WHERE status = 'pending' AND due_at IS NULL) AS new
 )
-SELECT id::text, (SELECT count(*) FROM wake)
-FROM new_emails;
+SELECT id::text, (SELECT count(*) FROM wake), {no_entry}
+FROM new_emails
+UNION ALL
+SELECT NULL, NULL, {entry}
+FROM postroom.suppressions s
+WHERE s.address = ANY (ARRAY (
+        SELECT substr(term, 4)
+        FROM incoming, json_array_elements_text(terms) AS term
+        WHERE term LIKE 'to:%'
+    ))
+    AND (s.expires_at IS NULL OR s.expires_at > {now});
 
--- Take one email in that has no key and carries nothing: the same as `enqueue`, without the detours.
+-- Take one email in that has no key and carries nothing: the same as `enqueue`, without the detours. Its rows are what is
+-- known of its recipients: nearly always none.
 -- name: enqueue_one
 WITH new_contents AS (
     INSERT INTO postroom.contents (email_id, {content}, terms)
@@ -77,14 +92,24 @@ new_terms AS (
     SELECT term, :id::uuid
     FROM json_array_elements_text((:terms::text)::json) AS term
 ),
--- It wakes whoever waits here, so that the statement as a whole has no rows to give, and nobody to read them.
+-- It wakes whoever waits here, so that the statement as a whole has no row to give for that.
 new_tally AS (
     INSERT INTO postroom.tallies (minute, name, change)
     VALUES (date_trunc('minute', {now}), 'enqueued', 1)
     RETURNING CASE WHEN :due_at::text IS NULL THEN pg_notify('postroom', :route::text) END
+),
+new_email AS (
+    INSERT INTO postroom.emails (id, status, due_at, created_at, {given})
+    VALUES (:id::uuid, 'pending', coalesce((:due_at::text)::timestamptz, {now}), {now}, {given_parameters})
 )
-INSERT INTO postroom.emails (id, status, due_at, created_at, {given})
-VALUES (:id::uuid, 'pending', coalesce((:due_at::text)::timestamptz, {now}), {now}, {given_parameters});
+SELECT {entry}
+FROM postroom.suppressions s
+WHERE s.address = ANY (ARRAY (
+        SELECT substr(term, 4)
+        FROM json_array_elements_text((:terms::text)::json) AS term
+        WHERE term LIKE 'to:%'
+    ))
+    AND (s.expires_at IS NULL OR s.expires_at > {now});
 
 -- The tally and the wake-up of emails that arrived by COPY.
 -- name: copied

@@ -1,9 +1,5 @@
 -- Who is not to be mailed.
 
--- fragment: entry
-s.id::text, s.address, s.scope, s.workspace, s.kind, s.reason, s.evidence, s.email_id::text, s.actor, s.created_at,
-s.noted_at, s.expires_at
-
 -- Add entries. One that is there already stays, with what was heard of it last; it never ends sooner than it would have.
 -- In one order, so that two who add the same never wait for each other for ever.
 -- name: suppress
@@ -52,7 +48,8 @@ SELECT {entry}
 FROM postroom.suppressions s
 WHERE s.noted_at >= {now} - make_interval(secs => :seconds::float8)
     AND (s.expires_at IS NULL OR s.expires_at > {now})
-ORDER BY s.noted_at, s.id;
+ORDER BY s.noted_at, s.id
+LIMIT :limit::bigint;
 
 -- One page of all entries, the latest first; `:part` is any part of an address, with its wildcards escaped.
 -- name: suppressions

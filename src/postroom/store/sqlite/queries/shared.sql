@@ -8,10 +8,11 @@
 -- fragment: stored
 {stored_fields}
 
--- Of an email of more than `:whole` octets the content stays where it is, and its size says so.
+-- Of an email of more than `:whole` octets the content stays where it is, and its size says so. Whether anybody at all is
+-- not to be mailed is looked up once: nearly always nobody is, and then no worker has to ask about these.
 -- fragment: claimed_columns
 {claimed_fields}, CASE WHEN c.size <= :whole THEN c.text END, CASE WHEN c.size <= :whole THEN c.html END,
-:now, CASE WHEN c.size > :whole THEN c.size ELSE 0 END
+:now, CASE WHEN c.size > :whole THEN c.size ELSE 0 END, EXISTS (SELECT 1 FROM postroom_suppressions)
 
 -- fragment: waiting
 status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL
@@ -79,3 +80,7 @@ WHERE {still_ours}
 -- A prospect as it is read, `p` being the table.
 -- fragment: prospect
 p.id, p.address, p.name, p.fields, p.timezone, p.language
+
+-- One entry of those who are not to be mailed.
+-- fragment: entry
+id, address, scope, workspace, kind, reason, evidence, email_id, actor, created_at, noted_at, expires_at

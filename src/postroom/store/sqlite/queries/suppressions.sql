@@ -1,8 +1,5 @@
 -- Who is not to be mailed.
 
--- fragment: entry
-id, address, scope, workspace, kind, reason, evidence, email_id, actor, created_at, noted_at, expires_at
-
 -- Add entries. One that is there already stays, with what was heard of it last; it never ends sooner than it would have.
 -- `WHERE true` keeps SQLite from reading ON as a part of the join.
 -- name: suppress
@@ -45,7 +42,8 @@ SELECT {entry}
 FROM postroom_suppressions
 WHERE noted_at >= CAST(:now - :seconds * 1000000 AS INTEGER)
     AND (expires_at IS NULL OR expires_at > :now)
-ORDER BY noted_at, id;
+ORDER BY noted_at, id
+LIMIT :limit;
 
 -- One page of all entries, the latest first; `:part` is any part of an address, with its wildcards escaped.
 -- name: suppressions

@@ -14,6 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from postroom.campaigns.mails import BELL, something_to_do
+from postroom.campaigns.objecting import objection_to
 from postroom.campaigns.tick import Clerk, Tick, tick
 from postroom.claim.failpoint import reach
 from postroom.claim.feed import Workbench, first_of
@@ -22,6 +23,10 @@ from postroom.logs import logger
 from postroom.outbox.submission import HouseRules
 from postroom.store.contract import Claim, Claimed
 from postroom.store.order import Lease
+from postroom.store.plan import Plan
+from postroom.vocabulary import Priority
+from postroom.work.objections import Objection
+from postroom.work.parcel import Parcel
 
 if TYPE_CHECKING:
     from postroom.templates.portal import Portal
@@ -79,6 +84,12 @@ class CampaignFeed:
         """Begin no more."""
         self.stopping.set()
 
+    def objection(self, parcel: Parcel) -> Plan[Objection | None]:
+        """What speaks against a mail of a campaign just before it leaves."""
+        if parcel.claimed.priority is not Priority.CAMPAIGN:
+            return None
+        return (yield from objection_to(parcel.claim.id))
+
     async def _look(self) -> float:
         """Look once; seconds to rest, unless the bell rings."""
         self._bell.clear()
@@ -108,7 +119,7 @@ class CampaignFeed:
         self._mine.add(email.claim)
         self._bench.holdings.add([email], asked=asked)
         self._bench.meter.claimed([email], time.monotonic() - asked)
-        self._bench.ways[email.route].buffer.add([email])
+        self._bench.ways[email.route].buffer.add([email])  # whether it may be mailed was asked with its turn
 
     async def _rested(self, found: Tick) -> float:
         """Nothing to do: how long to sleep."""

@@ -137,19 +137,6 @@ class Feed(Protocol):
         """All is settled or given back: whatever the feed still holds can go."""
 
 
-class Beside(Protocol):
-    """Brings emails into the buffers by other rules than their being due."""
-
-    idle: bool
-    """The last look found nothing to do."""
-
-    async def until_stopped(self) -> None:
-        """Bring emails until stopped."""
-
-    def stop(self) -> None:
-        """Bring no more."""
-
-
 async def first_of(*waits: Awaitable[object], seconds: float | None = None) -> None:
     """Wait for the first of several, or for so long."""
     tasks = [asyncio.ensure_future(wait) for wait in waits]

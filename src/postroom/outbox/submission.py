@@ -17,12 +17,8 @@ from postroom.settle.policy import PRESETS, RetryPolicy
 from postroom.spelling import suggestion
 from postroom.store.ids import new_id
 from postroom.store.order import Order
-<<<<<<< HEAD
-from postroom.vocabulary import DEFAULT_ROUTE, LANES, EmailId, OnDoubt, Priority
-=======
 from postroom.store.suppressions import AS_SHIPPED, SuppressionRules
-from postroom.vocabulary import DEFAULT_ROUTE, EmailId, OnDoubt, Priority
->>>>>>> enforce
+from postroom.vocabulary import DEFAULT_ROUTE, LANES, EmailId, OnDoubt, Priority
 
 if TYPE_CHECKING:
     from postroom.config import RoutingRule

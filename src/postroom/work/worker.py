@@ -15,7 +15,7 @@ from importlib.metadata import version
 
 from postroom.claim.clock import DatabaseClock
 from postroom.claim.due import DueFeed
-from postroom.claim.feed import Beside, Feed, WayOut, Workbench
+from postroom.claim.feed import Feed, WayOut, Workbench
 from postroom.claim.meter import UNMETERED, Meter
 from postroom.claim.route import Route
 from postroom.claim.wakeup import wake_up_for
@@ -27,6 +27,7 @@ from postroom.store.contract import Claimed
 from postroom.store.dismissals import SWEPT, sweep_dismissed
 from postroom.store.erasing import sweep_erasable
 from postroom.store.open import AsyncDatabase
+from postroom.work.beside import Beside
 from postroom.work.engine import Engine, EngineSettings
 from postroom.work.pruner import Pruner, Pruning
 from postroom.work.pulse import Pulse
@@ -103,6 +104,8 @@ class Worker:
         bench = self._workbench()
         self._feed = feed(bench)
         self._beside = beside(bench) if beside else None
+        if self._beside is not None:
+            self.engine.clearance.also_ask(self._beside.objection)
 
     def _workbench(self) -> Workbench:
         engine = self.engine

@@ -293,6 +293,30 @@ WHERE workspace = :workspace::text
     AND (:because::text IS NULL OR reason = :because::text)
 RETURNING campaign_id, prospect_id;
 
+-- Have enrolments go on that were stopped for a reason; those that were not launched then are to be launched.
+-- name: revive_enrolments
+UPDATE postroom.enrolments
+SET status = CASE WHEN sequence_version IS NULL THEN 'enrolled' ELSE 'active' END,
+    reason = NULL,
+    updated_at = {now}
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND status = 'stopped' AND reason = :reason::text;
+
+-- End the enrolments of a campaign of which nothing can leave any more.
+-- name: end_stranded
+UPDATE postroom.enrolments AS e
+SET status = 'stopped',
+    reason = :reason::text,
+    updated_at = {now}
+WHERE e.workspace = :workspace::text AND e.campaign_id = :campaign::text
+    AND e.status = 'active' AND e.sequence_version IS NOT NULL
+    AND NOT EXISTS (
+        SELECT
+        FROM postroom.campaign_mails m
+        WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
+            AND m.state IN ('ready', 'leaving')
+    )
+RETURNING number;
+
 -- Where an enrolment stands.
 -- name: find_enrolment
 SELECT status, number, reason

@@ -290,6 +290,30 @@ WHERE workspace = :workspace
     AND (:because IS NULL OR reason = :because)
 RETURNING campaign_id, prospect_id;
 
+-- Have enrolments go on that were stopped for a reason; those that were not launched then are to be launched.
+-- name: revive_enrolments
+UPDATE postroom_enrolments
+SET status = CASE WHEN sequence_version IS NULL THEN 'enrolled' ELSE 'active' END,
+    reason = NULL,
+    updated_at = :now
+WHERE workspace = :workspace AND campaign_id = :campaign AND status = 'stopped' AND reason = :reason;
+
+-- End the enrolments of a campaign of which nothing can leave any more.
+-- name: end_stranded
+UPDATE postroom_enrolments AS e
+SET status = 'stopped',
+    reason = :reason,
+    updated_at = :now
+WHERE e.workspace = :workspace AND e.campaign_id = :campaign
+    AND e.status = 'active' AND e.sequence_version IS NOT NULL
+    AND NOT EXISTS (
+        SELECT 1
+        FROM postroom_campaign_mails m
+        WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
+            AND m.state IN ('ready', 'leaving')
+    )
+RETURNING number;
+
 -- Where an enrolment stands.
 -- name: find_enrolment
 SELECT status, number, reason

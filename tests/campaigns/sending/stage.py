@@ -22,7 +22,7 @@ from postroom.campaigns.workspace import put_sender, put_workspace_settings, wor
 from postroom.store import claims
 from postroom.store.contract import Claimed, Settlement
 from postroom.store.order import Lease
-from postroom.store.plan import Course, Plan, ask_sql, drive
+from postroom.store.plan import Course, Plan, ask, ask_sql, drive
 from postroom.work.objections import NotNow
 from tests.store.journey import LEASE, Clock, dead, in_doubt, retrying, sent
 
@@ -178,8 +178,6 @@ class Stage:
     # ---------------------------------------------------------------- looking
 
     def mails(self, campaign: str = "spring") -> list[Mail]:
-        from postroom.store.plan import ask
-
         def plan() -> Plan[list[Mail]]:
             found: list[Mail] = []
             enrolments = yield from enrolments_after(self.workspace, campaign, limit=10_000)
@@ -237,8 +235,30 @@ def fails(email: Claimed, now: datetime, minutes: float = 5) -> Settlement:
     return retrying(email, now + timedelta(minutes=minutes))
 
 
+def miscounted(stage: Stage) -> list[Any]:
+    """Days of which something else is counted than the mails say."""
+    return stage.run(_named("miscounted_days", workspace=stage.workspace))
+
+
+def _named(name: str, **values: Any) -> Plan[Any]:
+    return (yield ask(name, **values))
+
+
 def _ask(sql: str, **values: Any) -> Plan[Any]:
     return (yield ask_sql(sql, **values))
 
 
-__all__ = ["MONDAY", "OFFICE", "OPEN_ALWAYS", "SHOP", "Stage", "dead", "fails", "in_doubt", "replace", "sent", "step"]
+__all__ = [
+    "MONDAY",
+    "OFFICE",
+    "OPEN_ALWAYS",
+    "SHOP",
+    "Stage",
+    "dead",
+    "fails",
+    "in_doubt",
+    "miscounted",
+    "replace",
+    "sent",
+    "step",
+]

@@ -86,11 +86,11 @@ async def test_a_worker_sends_a_campaign_to_its_end_beside_ordinary_mail(office:
 
 async def test_a_failure_for_now_is_tried_again_later_and_counts_no_longer(office: Office, live: Stage) -> None:
     live.launched("spring", 2)
-    office.server.script.recipient("p1@example.org", "451 4.2.0 try later")
+    office.server.script(at="rcpt", reply="451 4.2.0 try later", argument="p1@example.org")
     await work_until_idle(office)
 
     assert live.states() == {"p1:spring-words:1": "leaving", "p2:spring-words:1": "sent"}
-    assert [used for used, _ in live.days().values()] == [1]
+    assert _used(live) == [1]
 
 
 PLACES = ("campaign_reconciled:2", "campaign_before_commit:2", "campaign_claimed:2", "before_dot:2", "reply_read:2")
@@ -105,13 +105,13 @@ def test_a_worker_that_is_killed_sends_no_step_twice_and_passes_no_quota(
     worker = office.start_worker(lease="2s", POSTROOM_FAILPOINT=place)
     assert worker.wait(PATIENCE) == -signal.SIGKILL, office.logs()
     running = [office.start_worker(lease="2s") for _ in range(2)]
-    wait_until(lambda: [used for used, _ in live.days().values()] == [6] and not office.unfinished())
+    wait_until(lambda: 6 in _used(live) and not office.unfinished())
     office.dismiss(running)
     live.nothing_leaves()
     received = [message.recipients[0] + subject_of(message.data) for message in office.server.messages]
 
     assert len(received) == len(set(received)), "a step was sent twice"
-    assert len(received) <= 6
+    assert len(received) <= 6 * len(live.days())
     assert miscounted(live) == []
 
 
@@ -148,3 +148,7 @@ def test_nobody_is_mailed_after_their_stop_was_recorded(office: Office, live: St
 
 def _received(office: Office, address: str) -> int:
     return sum(address in message.recipients for message in office.server.messages)
+
+
+def _used(live: Stage) -> list[int]:
+    return [used for used, _ in live.days().values()]

@@ -198,7 +198,7 @@ JOIN postroom.campaign_mails m ON m.email_id = turn.email_id
 ORDER BY m.follow_up DESC, m.due_day, turn.launched_at, turn.id, m.number
 LIMIT 1;
 
--- A mail that has left before, came back, and is due again.
+-- A mail that has left before, came back, and is due again. One of which something is still to be concluded counts yet.
 -- name: next_retry
 SELECT {mail}
 FROM postroom.campaign_mails m
@@ -206,7 +206,7 @@ JOIN postroom.emails e ON e.id = m.email_id
 JOIN postroom.campaigns c ON c.workspace = m.workspace AND c.id = m.campaign_id
 JOIN postroom.enrolments n
     ON n.workspace = m.workspace AND n.campaign_id = m.campaign_id AND n.prospect_id = m.prospect_id
-WHERE m.workspace = :workspace::text AND m.state = 'leaving'
+WHERE m.workspace = :workspace::text AND m.state = 'leaving' AND NOT m.moved
     AND e.status IN ('pending', 'retrying') AND e.due_at <= {now}
     AND e.route IN (SELECT json_array_elements_text((:routes::text)::json))
     AND m.sender_id IN (SELECT json_array_elements_text((:senders::text)::json))

@@ -196,7 +196,7 @@ JOIN postroom_campaign_mails m ON m.email_id = turn.email_id
 ORDER BY m.follow_up DESC, m.due_day, turn.launched_at, turn.id, m.number
 LIMIT 1;
 
--- A mail that has left before, came back, and is due again.
+-- A mail that has left before, came back, and is due again. One of which something is still to be concluded counts yet.
 -- name: next_retry
 SELECT {mail}
 FROM postroom_campaign_mails m
@@ -204,7 +204,7 @@ JOIN postroom_emails e ON e.id = m.email_id
 JOIN postroom_campaigns c ON c.workspace = m.workspace AND c.id = m.campaign_id
 JOIN postroom_enrolments n
     ON n.workspace = m.workspace AND n.campaign_id = m.campaign_id AND n.prospect_id = m.prospect_id
-WHERE m.workspace = :workspace AND m.state = 'leaving'
+WHERE m.workspace = :workspace AND m.state = 'leaving' AND NOT m.moved
     AND e.status IN ('pending', 'retrying') AND e.due_at <= :now
     AND e.route IN (SELECT value FROM json_each(:routes))
     AND m.sender_id IN (SELECT value FROM json_each(:senders))

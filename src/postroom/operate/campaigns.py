@@ -18,7 +18,7 @@ from postroom.campaigns.importing import Imported, RowReport, import_table
 from postroom.campaigns.records import changed_settings
 from postroom.campaigns.sequences import SequenceOutline, add_sequence, edit_sequence, get_sequence, sequences
 from postroom.campaigns.table import Table
-from postroom.campaigns.values import Campaign, Sender, Sequence, WorkspaceSettings
+from postroom.campaigns.values import LONGEST_ID, Campaign, Sender, Sequence, WorkspaceSettings
 from postroom.campaigns.workspace import (
     get_sender,
     put_sender,
@@ -26,7 +26,7 @@ from postroom.campaigns.workspace import (
     senders,
     workspace_settings,
 )
-from postroom.errors import NotInWorkspace
+from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.operate.recording import By, alone, line, new_tie, refused_on_record
 from postroom.operate.values import Workspaces
 from postroom.operate.verb import Awaiting, Blocking, Shell, asks, asks_in_steps, does_in_steps
@@ -199,6 +199,9 @@ class AsyncCampaignOperations(Awaiting, CampaignVerbs):
 
 
 def _check_seen(workspace: str, workspaces: Workspaces) -> None:
+    if len(workspace) > LONGEST_ID or not workspace.isprintable():
+        problem = f"is not a name of at most {LONGEST_ID} printable characters"
+        raise InvalidCampaign("workspace", problem, "use a shorter one")
     if workspaces is not None and workspace not in workspaces:
         raise NotInWorkspace("workspace", workspace, workspace, "ask somebody who may see it")
 

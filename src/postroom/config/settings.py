@@ -39,6 +39,7 @@ from postroom.config.webhooks import EventSettings, WebhookSettings
 from postroom.errors import ConfigurationError
 from postroom.sealing import Keyring
 from postroom.settle.policy import RetryPolicy
+from postroom.store.suppressions import SuppressionRules
 from postroom.vocabulary import DEFAULT_ROUTE
 
 
@@ -114,6 +115,9 @@ class Settings(BaseSettings):
     """Retry policies of your own, by name."""
     lease: Duration = timedelta(seconds=30)
     """How long a worker may hold an email without a sign of life."""
+    bounces_stop_all: bool = True
+    """Whether an address that bounced for good gets no mail at all any more, receipts and codes included; otherwise it
+    gets none that can be unsubscribed from."""
     inline_limit: Duration = timedelta(seconds=10)
     """How long an inline send may take before the email goes to the outbox instead."""
     retention: Duration = timedelta(days=30)
@@ -268,6 +272,10 @@ class Settings(BaseSettings):
         """What sensitive emails are sealed with, and what those are opened with that were sealed before."""
         secret = None if self.secret is None else self.secret.get_secret_value()
         return Keyring(secret, self._previous_secrets())
+
+    def suppression_rules(self) -> SuppressionRules:
+        """Which emails an entry about an address stops."""
+        return SuppressionRules(bounces_stop_all=self.bounces_stop_all)
 
     def limits(self) -> Limits:
         """How large an email may be."""

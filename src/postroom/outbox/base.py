@@ -140,6 +140,7 @@ class OutboxBase:
                 keyring=self.rules.keyring,
                 portals=settings.portals,
                 limits=self.rules.limits,
+                suppressions=self.rules.suppressions,
                 deployment=settings.deployment,
                 delivers=settings.delivery == Mode.DELIVER,
                 obstacle=sentence_in(settings.delivery) if mode_in(settings.delivery) == UNREADABLE else None,
@@ -235,6 +236,7 @@ def house_rules(settings: Settings) -> HouseRules:
         routing=settings.routing,
         carried=_carried(settings),
         keyring=settings.keyring(),
+        suppressions=settings.suppression_rules(),
     )
     rules.policy_for(None)
     return rules

@@ -17,6 +17,7 @@ from postroom.settle.policy import PRESETS, RetryPolicy
 from postroom.spelling import suggestion
 from postroom.store.ids import new_id
 from postroom.store.order import Order
+from postroom.store.suppressions import AS_SHIPPED, SuppressionRules
 from postroom.vocabulary import DEFAULT_ROUTE, EmailId, OnDoubt, Priority
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ class HouseRules:
     """What is known to leave by which route: names of channels by names of routes."""
     keyring: Keyring = NO_KEYS
     """What sensitive emails are sealed with."""
+    suppressions: SuppressionRules = AS_SHIPPED
+    """Which emails an entry about an address stops."""
 
     def order(self, submission: Submission, *, now: datetime | None = None) -> Order:
         """Decide and check everything; what cannot be accepted is refused here, before anything is written."""

@@ -58,6 +58,7 @@ def worker_settings(
         keyring=settings.keyring(),
         render=renderer(settings.portals),
         limits=settings.limits(),
+        suppressions=settings.suppression_rules(),
     )
 
 

@@ -126,7 +126,7 @@ class Worker:
             clock=engine.clock,
             wake_up=self._wake_up,
             meter=self.meter,
-            hand_over=engine.rendering.hand_over,
+            hand_over=engine.hand_over,
             unknown=lambda emails: engine.crew.run_errand(self._put_off(emails)),
             guard=engine.ownership.behind_a_look,
             deployment=lambda: engine.ownership.stamp.id if engine.ownership.stamp else "",

@@ -36,7 +36,7 @@ from postroom.campaigns.sequences import steps_of
 from postroom.campaigns.settings import SendingSettings
 from postroom.campaigns.stopping import stop_for
 from postroom.campaigns.values import Prospect, Sender, Step, WorkspaceSettings
-from postroom.campaigns.window import Opening, local_date, next_open, openings, window_at
+from postroom.campaigns.window import Opening, next_open, openings, window_at
 from postroom.campaigns.workspace import senders as senders_in
 from postroom.campaigns.workspace import workspace_settings
 from postroom.claim.failpoint import reach
@@ -120,7 +120,8 @@ def tick(clerk: Clerk, *, routes: Collection[str], passed: Collection[str] = ())
         return Tick(next_at=(yield from next_beat(passed)))
     now = yield from store_clock()
     settings = yield from workspace_settings(beat.workspace)
-    more = yield from _reconciled(beat, settings.sending, now)
+    more = yield from reconcile(beat.workspace, settings.sending, now=now)
+    reach("campaign_reconciled")
     opening = window_at(settings.sending, now)
     answer = yield from _asked(beat, settings.sending, now, opening)
     if more or isinstance(answer, Wait) or opening is None:
@@ -132,13 +133,6 @@ def tick(clerk: Clerk, *, routes: Collection[str], passed: Collection[str] = ())
         beat=beat, settings=settings, now=now, opening=opening, clerk=clerk, senders={each.id: each for each in senders}
     )
     return (yield from _whose_turn(look, routes))
-
-
-def _reconciled(beat: Beat, sending: SendingSettings, now: datetime) -> Plan[bool]:
-    opening = window_at(sending, now)
-    more = yield from reconcile(beat.workspace, today=opening.day if opening else local_date(sending, now))
-    reach("campaign_reconciled")
-    return more
 
 
 def _asked(beat: Beat, sending: SendingSettings, now: datetime, opening: Opening | None) -> Plan[Permit | Wait]:

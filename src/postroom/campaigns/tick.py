@@ -40,7 +40,7 @@ from postroom.campaigns.window import Opening, next_open, openings, window_at
 from postroom.campaigns.workspace import senders as senders_in
 from postroom.campaigns.workspace import workspace_settings
 from postroom.claim.failpoint import reach
-from postroom.errors import InvalidCampaign, InvalidEmail
+from postroom.errors import ConfigurationError, InvalidCampaign, InvalidEmail
 from postroom.logs import logger
 from postroom.outbox.outcome import as_claimed
 from postroom.outbox.submission import HouseRules
@@ -58,6 +58,8 @@ if TYPE_CHECKING:
 
 LOOKS = 20
 """Mails that may turn out not to be able to leave before another transaction goes on."""
+OUR_FAULT = ("unsubscribable", "route")
+"""What this process was not set up for is no fault of a mail."""
 REMEMBERED = 200
 """Versions of sequences that are kept compiled."""
 
@@ -214,6 +216,8 @@ def _begun(look: _Look, mail: Mail) -> Plan[Claimed | None]:
     try:
         return (yield from _taken_in(look, mail, prospect))
     except (InvalidCampaign, InvalidEmail) as error:
+        if error.field in OUR_FAULT:
+            raise ConfigurationError(str(error)) from error
         logger.error("a mail of a campaign cannot be written", campaign=mail.campaign_id, field=error.field)
         yield from end_with(look.workspace, mail, MailState.DEAD, f"{error.field}: {error.problem}")
         return None

@@ -63,7 +63,7 @@ COMMANDS: dict[str, Outline] = {
     # What it was called before.
     "transport": Outline("routes.app", "Ways out: how they are doing, and whether they may send.", hidden=True),
     "template": Outline("templates.app", "Templates: which there are, and what is wrong with them."),
-    "campaign": Outline("campaigns.app", "Campaigns: sequences of emails to many people, as drafts."),
+    "campaign": Outline("campaigns.app", "Campaigns: sequences of emails to many people."),
     "region": Outline("regions.app", "Regions: how each of them is doing."),
     "deployment": Outline("deployment.app", "Whose database this is, and what becomes of a copy."),
     "user": Outline("people.app", "People: who may sign in to the admin app, and what they did."),

@@ -128,9 +128,9 @@ def test_a_launch_that_is_killed_goes_on_where_it_was(office: Office, live: Stag
 
     assert again.wait(PATIENCE) == 0, office.logs()
     assert live.campaign().launched_to == 1_500
-    assert [
-        list(row) for row in office.sql("SELECT count(*), count(DISTINCT key) FROM {campaign_mails}")
-    ] == [[3_000, 3_000]]
+    assert [list(row) for row in office.sql("SELECT count(*), count(DISTINCT key) FROM {campaign_mails}")] == [
+        [3_000, 3_000]
+    ]
 
 
 def test_after_a_pause_nothing_is_handed_over(office: Office, live: Stage) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from postroom.regions.blocking import Regions
     from postroom.settle.policy import RetryPolicy
     from postroom.store.contract import Filter, Page, Receipt, StoredEmail
+    from postroom.store.suppressions import Suppression, SuppressionPage
     from postroom.templates.brand import Brand
     from postroom.templates.portal import Portal
     from postroom.vocabulary import DeadReason, EmailId, OnDoubt, Priority, Status
@@ -65,6 +66,8 @@ HOMES = {
     "Sms": "postroom.compose.sms",
     "Status": "postroom.vocabulary",
     "StoredEmail": "postroom.store.contract",
+    "Suppression": "postroom.store.suppressions",
+    "SuppressionPage": "postroom.store.suppressions",
     "Webhook": "postroom.compose.webhook",
 }
 """Where each name lives: what type checkers are told above, for the one who runs it."""
@@ -98,6 +101,8 @@ __all__ = [
     "Sms",
     "Status",
     "StoredEmail",
+    "Suppression",
+    "SuppressionPage",
     "Webhook",
     "__version__",
 ]

@@ -94,10 +94,16 @@ class Priority(IntEnum):
     URGENT = 0
     NORMAL = 1
     BULK = 2
+    CAMPAIGN = 3
+    """Asked for by campaigns alone: their mail leaves when windows, quotas and gaps let it, not when it is due."""
 
     @property
     def label(self) -> str:
         return self.name.lower()
+
+
+LANES = (Priority.URGENT, Priority.NORMAL, Priority.BULK)
+"""Those that anybody may ask for, and whose emails leave when they are due."""
 
 
 class OnDoubt(StrEnum):
@@ -202,3 +208,21 @@ class EnrolmentStatus(StrEnum):
     BOUNCED = "bounced"
     COMPLETED = "completed"
     """The last step was sent."""
+    STOPPED = "stopped"
+    """Ended before the last step, for the reason that stands beside it."""
+
+
+class MailState(StrEnum):
+    """Where one mail of a launched campaign stands: one step to one prospect."""
+
+    WAITING = "waiting"
+    """The step before is not sent yet, or its prospect is paused."""
+    READY = "ready"
+    """It leaves when its turn comes."""
+    LEAVING = "leaving"
+    """It has an email in the outbox, whose status says the rest."""
+    SENT = "sent"
+    DEAD = "dead"
+    """Given up; nothing follows it."""
+    STOPPED = "stopped"
+    """It will never leave, for the reason that stands beside it."""

@@ -11,6 +11,7 @@ from postroom import Attachment, DeadReason, Email, EmailId, RetryPolicy, Status
 from postroom.broker.message import encode
 from postroom.broker.topology import Broker
 from postroom.sealing import Keyring
+from postroom.send.script import Moment
 from postroom.store.dispatch import Named
 from postroom.vocabulary import Priority
 from postroom.work.breakers import pause, resume
@@ -353,3 +354,27 @@ def test_a_sender_stays_below_its_bound_and_small_emails_pass_large_ones(any_bur
         assert running[1].most_memory() < 300
         assert len(drain.recipients) == 220
         bureau.dismiss(running)
+
+
+async def test_a_sender_sends_nothing_to_who_is_not_to_be_mailed(any_bureau: Bureau) -> None:
+    """Neither what was published before nor what is in hand."""
+    bureau = any_bureau
+    ids = bureau.enqueue(20)
+    before = bureau.outbox.suppress("person3@example.org")
+    during: list[str] = []
+
+    def unsubscribe(moment: Moment) -> bool:
+        if not during:
+            during.append(bureau.outbox.suppress("reader@example.org", reason="unsubscribe").id)
+        return False
+
+    reader = bureau.outbox.enqueue(Email(to="reader@example.org", subject="News", text="x"), unsubscribable=True).id
+    bureau.server.script(at="data", when=unsubscribe)
+    async with bureau.scheduling(), bureau.sending(options=f"{LIMITS}&connections=1"):
+        await until(lambda: not bureau.unfinished())
+
+    assert {id for id in (*ids, reader) if bureau.get(id).status is Status.DEAD} == {ids[3], reader}
+    assert before.id in (bureau.get(ids[3]).last_error or "")
+    assert during[0] in (bureau.get(reader).last_error or "")
+    assert (len(bureau.server.messages), bureau.outbox.conservation().holds) == (19, True)
+    assert [await bureau.hatch.depth(queue) for queue in bureau.queues] == [0, 0, 0]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from postroom.send.contract import FaultKind, Phase
+from postroom.send.contract import FaultKind, LastLook, Phase
 from postroom.testing import ScriptedHttp, ScriptedSmtp
 from tests.send.letters import ADA, BOB, EVE, letter
 from tests.send.stages import Holding, InMemory, OverSmtp, Stage, Texts, Webhooks, contents
@@ -122,6 +122,32 @@ async def test_permission_is_asked_once(stage: Stage) -> None:
 
     assert asked == ["asked"]
     assert len(stage.arrived()) == 1
+
+
+class Looking(LastLook):
+    """A question that has to be looked into; it writes down what it was asked."""
+
+    def __init__(self, answer: bool) -> None:
+        self.answer = answer
+        self.asked: list[str] = []
+
+    async def look(self) -> None:
+        await asyncio.sleep(0)
+        self.asked.append("looked")
+
+    def __call__(self) -> bool:
+        self.asked.append("answered")
+        return self.answer
+
+
+@pytest.mark.parametrize("answer", [True, False])
+async def test_a_question_that_has_to_be_looked_into_is_given_the_time(stage: Stage, answer: bool) -> None:
+    question = Looking(answer)
+    report = await stage.transport.send(stage.payload(), before_dot=question)
+
+    assert question.asked == ["looked", "answered"]
+    assert (report.dot_left, len(stage.arrived())) == (answer, int(answer))
+    assert (report.fault is not None and report.fault.kind is FaultKind.ABANDONED) is not answer
 
 
 async def test_an_answer_that_never_comes_leaves_the_fate_open(stage: Stage) -> None:

@@ -1,4 +1,7 @@
-"""A million emails that were sent, and a few thousand that wait: what an outbox looks like after a busy month."""
+"""A million emails that were sent, and a few thousand that wait: what an outbox looks like after a busy month.
+
+And a third of a million addresses that are not to be mailed any more.
+"""
 
 from __future__ import annotations
 
@@ -65,6 +68,10 @@ SELECT (3 + n / 2000)::text::xid8, at, json_build_array(json_build_array(id, 'se
 FROM past
 WHERE n % 4 = 0
 ORDER BY n;
+INSERT INTO postroom.suppressions (id, address, scope, reason, evidence, created_at, noted_at)
+SELECT id, 'stopped' || n || '@example.org', 'all', 'hard_bounce', repeat('no such mailbox ', 8), at, at
+FROM past
+WHERE n % 3 = 0;
 INSERT INTO postroom.tallies
 SELECT date_trunc('minute', now()), name, 1000000
 FROM unnest(ARRAY['enqueued', 'sent']) AS name;
@@ -114,6 +121,10 @@ SELECT at, json_array(json_array(id, 'sent', 1, '', ''))
 FROM past
 WHERE n % 4 = 0
 ORDER BY n;
+INSERT INTO postroom_suppressions (id, address, scope, reason, evidence, created_at, noted_at)
+SELECT id, 'stopped' || n || '@example.org', 'all', 'hard_bounce', 'no such mailbox', at, at
+FROM past
+WHERE n % 3 = 0;
 INSERT INTO postroom_tallies
 SELECT CAST(strftime('%s', 'now') AS INTEGER) / 60 * 60000000, name.value, 1000000
 FROM json_each('["enqueued", "sent"]') AS name;

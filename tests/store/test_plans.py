@@ -28,6 +28,7 @@ from postroom.store.plan import Plan, ask
 from postroom.store.queries import ParameterStyle
 from postroom.store.recall import Accepted, recall
 from postroom.store.returns import Mention, Note, note_returns
+from postroom.store.suppressions import suppressions, suppressions_of, suppressions_since
 from postroom.store.wording import Worded, put_words
 from postroom.vocabulary import BounceClass, LeaseToken, Priority, Return
 from tests.regions.moving.pair import MOVER
@@ -154,6 +155,10 @@ def _list(wanted: Filter) -> Callable[[House], Plan[Any]]:
 VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "enqueue": lambda house: enqueue(_orders(house)),
     "enqueue one": lambda house: enqueue(_orders(house)[2:]),
+    "who is not to be mailed, of these": lambda house: suppressions_of(
+        [f"stopped{number}@example.org" for number in range(0, 1_200, 3)]
+    ),
+    "who is not to be mailed, of late": lambda house: suppressions_since(60.0, limit=2_001),
     "claim": lambda house: claims.claim(worker="w", lease=LEASE, urgent=50, normal=30, bulk=20),
     "claim onto another route": lambda house: claims.claim(
         worker="w", lease=LEASE, urgent=50, normal=30, bulk=20, onto="backup", reason="down"
@@ -321,6 +326,17 @@ def test_a_count_of_every_row_would_be_noticed(full_postgres: House, full_sqlite
 
     assert (bool(postgres.problems), postgres.work > 4_000) == (True, True)
     assert (bool(sqlite.problems), sqlite.work > 1_000) == (True, True)
+
+
+def test_a_look_through_all_who_are_not_to_be_mailed_would_be_noticed(full_postgres: House, full_sqlite: House) -> None:
+    """What the limits above are worth for the checks of every enqueue and every claim."""
+    everybody = suppressions(limit=10, part="nobody-has-this")
+    [postgres] = explain_on_postgres(full_postgres.outbox, everybody, generic=False)
+    everybody = suppressions(limit=10, part="nobody-has-this")
+    [sqlite] = explain_on_sqlite(full_sqlite.outbox, everybody, analysed=True)
+
+    assert postgres.work > 4_000
+    assert sqlite.work > 1_000
 
 
 def test_counts_are_right_although_nobody_counts(full_postgres: House, full_sqlite: House) -> None:

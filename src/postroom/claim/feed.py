@@ -102,7 +102,7 @@ class Workbench:
     unknown: Callable[[list[Claimed]], None]
     """Told of emails that were claimed for a route which is not served here."""
     hand_over: HandOver = at_once
-    """Puts what was claimed into a buffer; first it may have to be rendered."""
+    """Puts what was claimed into a buffer, as far as it may leave; first it may have to be rendered."""
     guard: Guard = unguarded
     """What every claim is put behind: whether this process may send from the database at all."""
     deployment: Callable[[], str] = lambda: ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
+from math import inf
 
 from postroom.claim.clock import DatabaseClock
 from postroom.errors import StoreUnavailable
@@ -49,6 +50,15 @@ class Holdings:
         for email in emails:
             self._ends[email.claim] = end
             self._began[email.claim] = asked
+
+    @property
+    def oldest(self) -> float:
+        """Since when, on the monotonic clock, the first of them has been ours; the end of time where there is none."""
+        return min(self._began.values(), default=inf)
+
+    def held_since(self, claim: Claim) -> float:
+        """When a claim was asked for; at no time, where it is not ours any more."""
+        return self._began.get(claim, inf)
 
     def has_time_left(self, claim: Claim) -> bool:
         """Whether a dot may still leave under this claim."""

@@ -42,6 +42,7 @@ from postroom.config.webhooks import EventSettings, WebhookSettings
 from postroom.errors import ConfigurationError
 from postroom.sealing import Keyring
 from postroom.settle.policy import RetryPolicy
+from postroom.store.suppressions import SuppressionRules
 from postroom.vocabulary import DEFAULT_ROUTE
 
 
@@ -120,6 +121,9 @@ class Settings(BaseSettings):
     """Retry policies of your own, by name."""
     lease: Duration = timedelta(seconds=30)
     """How long a worker may hold an email without a sign of life."""
+    bounces_stop_all: bool = True
+    """Whether an address that bounced for good gets no mail at all any more, receipts and codes included; otherwise it
+    gets none that can be unsubscribed from."""
     inline_limit: Duration = timedelta(seconds=10)
     """How long an inline send may take before the email goes to the outbox instead."""
     retention: Duration = timedelta(days=30)
@@ -297,6 +301,10 @@ class Settings(BaseSettings):
         """The same, each able to tell which email a token is of; none without a secret."""
         paths = (self.return_path(address) for address in self.return_addresses())
         return tuple(path for path in paths if path is not None)
+
+    def suppression_rules(self) -> SuppressionRules:
+        """Which emails an entry about an address stops."""
+        return SuppressionRules(bounces_stop_all=self.bounces_stop_all)
 
     def limits(self) -> Limits:
         """How large an email may be."""

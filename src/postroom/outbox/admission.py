@@ -18,6 +18,7 @@ from postroom.store.contract import Receipt
 from postroom.store.enqueue import enqueue
 from postroom.store.order import Order
 from postroom.store.plan import News, Plan, ask
+from postroom.store.suppressions import AS_SHIPPED, SuppressionRules
 from postroom.vocabulary import Change
 from postroom.work.breaker import Breaker
 from postroom.work.breakers import Standing, standing_of
@@ -37,7 +38,9 @@ class Admission:
     """Of its row; None where it may leave and wants no row."""
 
 
-def admit(order: Order, *, routes: Mapping[str, Route], store: bool) -> Plan[Admission]:
+def admit(
+    order: Order, *, routes: Mapping[str, Route], store: bool, rules: SuppressionRules = AS_SHIPPED
+) -> Plan[Admission]:
     """Let an order leave, stored under its lease if `store`; or take it in for a worker, due now."""
     standing = yield from standing_of({name: route.server for name, route in routes.items()})
     wished, order = order.route, replace(order, route=_way_out(order.route, routes, standing))
@@ -46,7 +49,7 @@ def admit(order: Order, *, routes: Mapping[str, Route], store: bool) -> Plan[Adm
         obstacle = f"the rate of {rate} is used up just now"
     receipt = None
     if store or obstacle is not None:
-        [receipt] = yield from enqueue([order if obstacle is None else replace(order, lease=None)])
+        [receipt] = yield from enqueue([order if obstacle is None else replace(order, lease=None)], rules=rules)
     if receipt is not None and receipt.duplicate:
         if rate is not None and obstacle is None:
             yield from return_rate(order.route, 1, rate)

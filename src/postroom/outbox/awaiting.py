@@ -14,6 +14,7 @@ from postroom.compose import Letter
 from postroom.compose.address import AddressesLike
 from postroom.duration import Duration
 from postroom.errors import ConfigurationError
+from postroom.outbox import suppressing
 from postroom.outbox.base import (
     NO_WAY_OUT,
     PRUNED,
@@ -38,6 +39,7 @@ from postroom.store.open import open_async_database, open_database
 from postroom.store.plan import Course, Plan, adrive
 from postroom.store.schema import Migration
 from postroom.store.sensitive import refusals_noted
+from postroom.store.suppressions import Suppression, SuppressionPage
 from postroom.vocabulary import EmailId, Status
 
 if TYPE_CHECKING:
@@ -100,7 +102,7 @@ class AsyncOutbox(OutboxBase):
     async def submit(self, submission: Submission, *, connection: Any = None) -> Receipt:
         """The same for an email that arrives with its key and its wishes as one value, from whichever door."""
         order = self.rules.order(submission, now=self._now())
-        return (await self._carry(enqueue([order]), connection))[0]
+        return (await self._carry(enqueue([order], rules=self.rules.suppressions), connection))[0]
 
     async def enqueue_many(
         self,
@@ -109,7 +111,10 @@ class AsyncOutbox(OutboxBase):
         connection: Any = None,
         **wishes: Unpack[Wishes],
     ) -> int:
-        """Put many emails in, in one transaction and with constant memory; how many were new."""
+        """Put many emails in, in one transaction and with constant memory; how many were new.
+
+        Whose recipients are not to be mailed is not told here: such emails are taken in, and end as `suppressed`.
+        """
         submissions = (Submission(email, key, wishes) for email, key in map(keyed, emails))
         orders = (self.rules.order(each, now=self._now()) for each in submissions)
         copies = self.database.copies if connection is None else recognise(connection).copies
@@ -121,14 +126,14 @@ class AsyncOutbox(OutboxBase):
         """Send now if it can be done now; what cannot is kept in the outbox for a worker. Never raises over email."""
         order = self._inline_order(email, key, wishes)
         if self._inline is None:
-            return kept(await self._do(take_in(order)), NO_WAY_OUT)
+            return kept(await self._do(take_in(order, rules=self.rules.suppressions)), order, NO_WAY_OUT)
         return await _outlasting(self._inline.send(order, durable=durable))
 
     async def send_soon(self, email: Sendable, *, key: str | None = None, **wishes: Unpack[Wishes]) -> SendOutcome:
         """Store an email and send it in the background: returns as soon as it is stored."""
         order = self._inline_order(email, key, wishes)
         if self._inline is None:
-            return kept(await self._do(take_in(order)), NO_WAY_OUT)
+            return kept(await self._do(take_in(order, rules=self.rules.suppressions)), order, NO_WAY_OUT)
         return await _outlasting(self._inline.send_soon(order))
 
     async def get(self, id: str, *, connection: Any = None) -> StoredEmail:
@@ -195,6 +200,49 @@ class AsyncOutbox(OutboxBase):
         corrections = corrections_of(to=to, cc=cc, bcc=bcc, subject=subject, text=text, html=html)
         replayed = acts.replay(EmailId(id), corrections, actor=by, limits=self.rules.limits)
         await self._follow(refusals_noted(replayed, actor=by))
+
+    async def suppress(
+        self,
+        address: str,
+        *,
+        reason: str = "manual",
+        scope: str = "all",
+        workspace: str = "",
+        kind: str = "",
+        evidence: str = "",
+        expires_at: datetime | None = None,
+        by: str | None = None,
+    ) -> Suppression:
+        """Send an address nothing more: `all` mail, or of a `workspace` or a `kind` what can be unsubscribed from.
+
+        From the moment it returns, no email that can be unsubscribed from goes past it, and from a second later on no
+        other. Said again, the entry is the same, and never ends sooner than it would have.
+        """
+        return await self._do(
+            suppressing.suppress(
+                address,
+                reason=reason,
+                scope=scope,
+                workspace=workspace,
+                kind=kind,
+                evidence=evidence,
+                expires_at=expires_at,
+                by=by,
+            )
+        )
+
+    async def unsuppress(self, id: str, *, by: str | None = None) -> bool:
+        """Take an entry away, whether or not it is the only one about its address; False where there was none.
+
+        What it has stopped stays `dead`, until it is retried.
+        """
+        return await self._do(suppressing.unsuppress(id, by=by))
+
+    async def suppressions(
+        self, part: str | None = None, *, reason: str | None = None, limit: int = 50, before: str | None = None
+    ) -> SuppressionPage:
+        """A page of entries, the latest first: all, or of addresses with `part` in them, or for one `reason`."""
+        return await self._ask(suppressing.page(part, reason=reason, limit=limit, before=before))
 
     async def act(self, act: str, wanted: Filter, *, by: str | None = None, limit: int | None = None) -> int:
         """`retry`, `dismiss` or `cancel` every email that matches and that the act applies to; how many there were.

@@ -141,6 +141,7 @@ class OutboxBase:
                 keyring=self.rules.keyring,
                 portals=settings.portals,
                 limits=self.rules.limits,
+                suppressions=self.rules.suppressions,
                 deployment=settings.deployment,
                 delivers=settings.delivery == Mode.DELIVER,
                 obstacle=sentence_in(settings.delivery) if mode_in(settings.delivery) == UNREADABLE else None,
@@ -237,6 +238,7 @@ def house_rules(settings: Settings) -> HouseRules:
         routing=settings.routing,
         carried=_carried(settings),
         keyring=keyring,
+        suppressions=settings.suppression_rules(),
         links=Links(public_url=settings.public_url, region=settings.region, keyring=keyring),
     )
     rules.policy_for(None)

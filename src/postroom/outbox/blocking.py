@@ -12,6 +12,7 @@ from postroom.compose import Letter
 from postroom.compose.address import AddressesLike
 from postroom.duration import Duration
 from postroom.errors import ConfigurationError
+from postroom.outbox import suppressing
 from postroom.outbox.base import (
     NO_WAY_OUT,
     PRUNED,
@@ -36,6 +37,7 @@ from postroom.store.open import open_database
 from postroom.store.plan import Course, Plan, drive
 from postroom.store.schema import Migration
 from postroom.store.sensitive import refusals_noted
+from postroom.store.suppressions import Suppression, SuppressionPage
 from postroom.vocabulary import EmailId, Status
 
 if TYPE_CHECKING:
@@ -96,7 +98,7 @@ class Outbox(OutboxBase):
     def submit(self, submission: Submission, *, connection: Any = None) -> Receipt:
         """The same for an email that arrives with its key and its wishes as one value, from whichever door."""
         order = self.rules.order(submission, now=self._now())
-        return self._carry(enqueue([order]), connection)[0]
+        return self._carry(enqueue([order], rules=self.rules.suppressions), connection)[0]
 
     def enqueue_many(
         self,
@@ -124,7 +126,7 @@ class Outbox(OutboxBase):
         """
         order = self._inline_order(email, key, wishes)
         if self._inline is None:
-            return kept(self._do(take_in(order)), NO_WAY_OUT)
+            return kept(self._do(take_in(order, rules=self.rules.suppressions)), order, NO_WAY_OUT)
         self.database.check_free()
         return self._inline.send(order, durable=durable).result()
 
@@ -136,7 +138,7 @@ class Outbox(OutboxBase):
         """
         order = self._inline_order(email, key, wishes)
         if self._inline is None:
-            return kept(self._do(take_in(order)), NO_WAY_OUT)
+            return kept(self._do(take_in(order, rules=self.rules.suppressions)), order, NO_WAY_OUT)
         self.database.check_free()
         return self._inline.send_soon(order).result()
 
@@ -204,6 +206,49 @@ class Outbox(OutboxBase):
         corrections = corrections_of(to=to, cc=cc, bcc=bcc, subject=subject, text=text, html=html)
         replayed = acts.replay(EmailId(id), corrections, actor=by, limits=self.rules.limits)
         self._follow(refusals_noted(replayed, actor=by))
+
+    def suppress(
+        self,
+        address: str,
+        *,
+        reason: str = "manual",
+        scope: str = "all",
+        workspace: str = "",
+        kind: str = "",
+        evidence: str = "",
+        expires_at: datetime | None = None,
+        by: str | None = None,
+    ) -> Suppression:
+        """Send an address nothing more: `all` mail, or of a `workspace` or a `kind` what can be unsubscribed from.
+
+        From the moment it returns, no email that can be unsubscribed from goes past it, and from a second later on no
+        other. Said again, the entry is the same, and never ends sooner than it would have.
+        """
+        return self._do(
+            suppressing.suppress(
+                address,
+                reason=reason,
+                scope=scope,
+                workspace=workspace,
+                kind=kind,
+                evidence=evidence,
+                expires_at=expires_at,
+                by=by,
+            )
+        )
+
+    def unsuppress(self, id: str, *, by: str | None = None) -> bool:
+        """Take an entry away, whether or not it is the only one about its address; False where there was none.
+
+        What it has stopped stays `dead`, until it is retried.
+        """
+        return self._do(suppressing.unsuppress(id, by=by))
+
+    def suppressions(
+        self, part: str | None = None, *, reason: str | None = None, limit: int = 50, before: str | None = None
+    ) -> SuppressionPage:
+        """A page of entries, the latest first: all, or of addresses with `part` in them, or for one `reason`."""
+        return self._ask(suppressing.page(part, reason=reason, limit=limit, before=before))
 
     def act(self, act: str, wanted: Filter, *, by: str | None = None, limit: int | None = None) -> int:
         """`retry`, `dismiss` or `cancel` every email that matches and that the act applies to; how many there were.

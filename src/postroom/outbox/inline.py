@@ -46,6 +46,7 @@ from postroom.store.contract import Claim, Claimed, Settlement
 from postroom.store.dialect import Clock
 from postroom.store.open import open_async_database
 from postroom.store.order import Lease, Order
+from postroom.store.suppressions import AS_SHIPPED, SuppressionRules
 from postroom.vocabulary import OnDoubt
 from postroom.work.engine import Engine, EngineSettings
 from postroom.work.journal import JournalFailed
@@ -76,6 +77,8 @@ class InlineSettings:
     """Whose templates can be rendered here …"""
     limits: Limits = DEFAULT_LIMITS
     """… and how large emails may be then."""
+    suppressions: SuppressionRules = AS_SHIPPED
+    """Which emails an entry about an address stops."""
     deployment: str = ""
     """The one whose database this has to be for anything to be sent."""
     delivers: bool = True
@@ -125,7 +128,8 @@ class InlineSender:
             taken = await self._take_on(order, durable=True)
             if isinstance(taken, SendOutcome):
                 return taken
-            if taken.email.order is not None:  # not stored after all: only its end can say that it is safe
+            if taken.email.order is not None or taken.suppressed:
+                # Not stored after all, so that only its end can say that it is safe; or some of it goes nowhere.
                 return await taken.outcome(2 * self._limit)
             return SendOutcome(id=order.id, queued=True)
 
@@ -182,13 +186,16 @@ class InlineSender:
             if needs_row or self._engine is not engine or not engine.routes[order.route].minder.may_send():
                 return refused(order, error)
             logger.error("sending inline without a row", error=words_of(error))
-            return self._begin(engine, as_claimed(leased, now=self._clock.now(), row=False, perhaps=True), asked)
+            email = as_claimed(leased, now=self._clock.now(), row=False, perhaps=True)
+            return self._begin(engine, InHand(email), asked)
         return await self._admitted(engine, admission, asked)
 
     async def _admission(self, engine: Engine, order: Order, *, store: bool) -> Admission:
         """The question whose database it is goes along where it is open. One that is away cannot be asked, and need
         not be: what the application has made just now is its own, and is in nobody's copy."""
-        plan = engine.ownership.behind_a_look(admit(order, routes=self._routes, store=store))
+        plan = engine.ownership.behind_a_look(
+            admit(order, routes=self._routes, store=store, rules=self._settings.suppressions)
+        )
         admission = await self._database.run(plan)
         self._clock.anchor(admission.standing.now)
         return admission
@@ -196,21 +203,27 @@ class InlineSender:
     async def _admitted(self, engine: Engine, admission: Admission, asked: float) -> InHand | SendOutcome:
         route = admission.order.route
         engine.routes[route].minder.heed(admission.standing.breakers[route])
-        if admission.receipt is not None and admission.receipt.duplicate:
-            return kept(admission.receipt, None)
-        if admission.receipt is not None and admission.obstacle is not None:
+        receipt = admission.receipt
+        if receipt is not None and receipt.duplicate:
+            return kept(receipt, admission.order, None)
+        if receipt is not None and admission.obstacle is not None:
             # Nobody else may be there to find out that the route is well again.
             engine.crew.run_errand(engine.routes[route].minder.glance())
-            return kept(admission.receipt, admission.obstacle)
-        email = as_claimed(admission.order, now=admission.standing.now, row=admission.receipt is not None)
+            return kept(receipt, admission.order, admission.obstacle)
+        email = as_claimed(admission.order, now=admission.standing.now, row=receipt is not None)
         if self._engine is not engine:  # it was stopped meanwhile
             return await self._left_to_a_worker(email)
-        return self._begin(engine, email, asked)
+        if receipt is None:
+            return self._begin(engine, InHand(email), asked)
+        taken = InHand(email, suppressed=receipt.suppressed)
+        return self._begin(engine, taken, asked, cleared=not receipt.suppressed)
 
-    def _begin(self, engine: Engine, email: Claimed, asked: float) -> InHand:
-        taken = self._in_hand[email.claim] = InHand(email)
-        engine.take([email], asked=asked)
-        asyncio.get_running_loop().call_later(self._limit, self._overdue, email.claim)
+    def _begin(self, engine: Engine, taken: InHand, asked: float, *, cleared: bool = False) -> InHand:
+        """`cleared`: it was stored just now, and nobody was found to be stopped."""
+        claim = taken.email.claim
+        self._in_hand[claim] = taken
+        engine.take([taken.email], asked=asked, cleared=cleared)
+        asyncio.get_running_loop().call_later(self._limit, self._overdue, claim)
         return taken
 
     def _overdue(self, claim: Claim) -> None:
@@ -228,7 +241,8 @@ class InlineSender:
     async def _keep(self, order: Order, why: str) -> SendOutcome:
         """Store an email for a worker: it cannot be sent here just now."""
         try:
-            return kept(await self._database.run(take_in_if_absent(order)), why)
+            plan = take_in_if_absent(order, rules=self._settings.suppressions)
+            return kept(await self._database.run(plan), order, why)
         except (SchemaError, ConfigurationError):
             raise
         except Exception as error:  # noqa: BLE001  the caller hears of it, and is not stopped by it
@@ -262,6 +276,7 @@ class InlineSender:
                     keyring=settings.keyring,
                     render=renderer(settings.portals),
                     limits=settings.limits,
+                    suppressions=settings.suppressions,
                     deployment=settings.deployment,
                     journals=settings.journals,
                     inline_limit=settings.limit,

@@ -7,13 +7,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
+from postroom.compose.frozen import recipients_in
 from postroom.errors import PostroomError
 from postroom.logs import logger
 from postroom.store.contract import Claim, Claimed, Receipt, Settlement
 from postroom.store.enqueue import enqueue
 from postroom.store.order import Order
 from postroom.store.plan import Plan, ask
-from postroom.vocabulary import EmailId, LeaseToken, Status
+from postroom.store.suppressions import SuppressionRules
+from postroom.vocabulary import DeadReason, EmailId, LeaseToken, Status
 
 FIRST_TOKEN = LeaseToken(1)
 """Of an email that was stored leased."""
@@ -25,6 +27,7 @@ UNDER_WAY = "the server has not answered yet; what has begun goes on"
 MUCH_TO_DO = "there is much to send already; a worker will send it"
 CLOSING = "this outbox is being closed; a worker will send it"
 NOT_KEPT = "and the outbox did not take it yet"
+NOBODY_LEFT = "not sent: all of its recipients are suppressed"
 
 WAITING = (Status.PENDING, Status.RETRYING, Status.IN_DOUBT)
 
@@ -41,32 +44,49 @@ class SendOutcome:
     """It is in the outbox: a worker will send it, or this process is still about it."""
     duplicate: bool = False
     """Its key was there already: nothing was done, and `id` is the first one's."""
+    suppressed: tuple[str, ...] = ()
+    """Those of its recipients who are not to be mailed, and did not get it. Where these are all, it is neither sent nor
+    queued: it is in the outbox, `dead` or soon to be, with the reason `suppressed`."""
     error: str | None = None
     """Why it was not sent at once, without addresses."""
 
 
-def take_in(order: Order) -> Plan[Receipt]:
+def take_in(order: Order, *, rules: SuppressionRules) -> Plan[Receipt]:
     """Store one order."""
-    return (yield from enqueue([order]))[0]
+    return (yield from enqueue([order], rules=rules))[0]
 
 
-def take_in_if_absent(order: Order) -> Plan[Receipt]:
+def take_in_if_absent(order: Order, *, rules: SuppressionRules) -> Plan[Receipt]:
     """Store one order, unless it is there already: an earlier try may have got through."""
     if (yield ask("placed", ids=[order.id])) or (yield ask("departed", ids=[order.id])):
         return Receipt(id=order.id)
-    return (yield from take_in(order))
+    return (yield from take_in(order, rules=rules))
 
 
-def kept(receipt: Receipt, why: str | None) -> SendOutcome:
-    """It was stored for a worker instead of being sent."""
-    return SendOutcome(id=receipt.id, duplicate=receipt.duplicate, queued=not receipt.duplicate, error=why)
+def kept(receipt: Receipt, order: Order, why: str | None) -> SendOutcome:
+    """It was stored for a worker instead of being sent; for nothing, where nobody is left who may have it."""
+    nobody = reaches_nobody(receipt, order)
+    return SendOutcome(
+        id=receipt.id,
+        duplicate=receipt.duplicate,
+        queued=not receipt.duplicate and not nobody,
+        suppressed=receipt.suppressed,
+        error=NOBODY_LEFT if nobody else why,
+    )
+
+
+def reaches_nobody(receipt: Receipt, order: Order) -> bool:
+    """Every recipient of an order is not to be mailed."""
+    return bool(receipt.suppressed) and set(receipt.suppressed).issuperset(order.letter.recipients)
 
 
 class InHand:
     """An email that this process is about."""
 
-    def __init__(self, email: Claimed) -> None:
+    def __init__(self, email: Claimed, *, suppressed: tuple[str, ...] = ()) -> None:
+        """`suppressed`: those of its recipients who, as it was stored, were not to be mailed."""
         self.email = email
+        self.suppressed = suppressed
         self.known: Settlement | None = None
         self.kept: SendOutcome | None = None
         """What became of an email without a row that was given back: it has been taken in, or could not be."""
@@ -82,7 +102,8 @@ class InHand:
             return self.kept
         if self.known is None:
             stored = self.email.order is None
-            return SendOutcome(id=self.email.id, queued=stored, error=NOT_NOW if self.gone.is_set() else UNDER_WAY)
+            why = NOT_NOW if self.gone.is_set() else UNDER_WAY
+            return SendOutcome(id=self.email.id, queued=stored, suppressed=self.suppressed, error=why)
         if self.email.order is None or self.known.status is not Status.SENT:
             await _within(RECORDED, self.gone)
         return self._told(self.known)
@@ -93,8 +114,14 @@ class InHand:
             id=self.email.id,
             sent=known.status is Status.SENT,
             queued=known.status in WAITING and recorded,
+            suppressed=self._suppressed(known),
             error=known.last_error if recorded or known.status is Status.SENT else f"{known.last_error}; {NOT_KEPT}",
         )
+
+    def _suppressed(self, known: Settlement) -> tuple[str, ...]:
+        if known.dead_reason is DeadReason.SUPPRESSED:
+            return self.suppressed or recipients_in(self.email.envelope)
+        return self.suppressed
 
 
 async def _within(seconds: float, event: asyncio.Event) -> None:

@@ -76,7 +76,7 @@ class FaultKind(StrEnum):
     NEEDS_SMTPUTF8 = "needs_smtputf8"
     """An address needs SMTPUTF8 and the server does not offer it; nothing was uploaded."""
     ABANDONED = "abandoned"
-    """`before_dot` said no: the lease was lost or too short. Nothing was sent."""
+    """`before_dot` said no: the lease was lost or too short, or somebody has stopped it. Nothing was sent."""
     FORBIDDEN = "forbidden"
     """Our own settings forbid to go there; nothing was connected."""
 
@@ -137,8 +137,34 @@ class Report:
 BeforeDot = Callable[[], bool]
 """Asked when the server waits for the message, and before the dot is written; False abandons the message unsent.
 
-A short message may leave together with its dot, and then the question comes before the first byte of it.
+A short message may leave together with its dot, and then the question comes before the first byte of it. One that is a
+`LastLook` is to be given the time to look first. A transport that does not know of these asks it all the same, and is
+answered from what is known already.
 """
+
+
+class LastLook:
+    """A `BeforeDot` whose answer lies elsewhere: `look` is awaited when all else is done, and then it is asked.
+
+    A plain class, because every email is asked whether its question is one.
+    """
+
+    __slots__ = ()
+
+    async def look(self) -> None:
+        """Find out what to answer. Takes a few seconds at most, and never raises."""
+        raise NotImplementedError
+
+    def __call__(self) -> bool:
+        """Whether the dot may leave."""
+        raise NotImplementedError
+
+
+async def may_leave(before_dot: BeforeDot | None) -> bool:
+    """The answer, looked for if need be."""
+    if isinstance(before_dot, LastLook):
+        await before_dot.look()
+    return before_dot is None or before_dot()
 
 
 class Payload(Protocol):

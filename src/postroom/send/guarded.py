@@ -23,6 +23,7 @@ from postroom.send.contract import (
     Reply,
     Report,
     Transport,
+    may_leave,
 )
 from postroom.send.delivery_mode import DeliveryMode, Mode
 
@@ -75,7 +76,7 @@ class CapturingLine:
 
     async def deliver(self, payload: Any, /, *, before_dot: BeforeDot | None = None, following: Any = None) -> Report:
         """As if it had been taken for everybody, provided that it is still ours."""
-        if before_dot is not None and not before_dot():
+        if not await may_leave(before_dot):
             text = "the right to send was lost before the dot; nothing was sent"
             fault = Fault(phase=Phase.BODY, kind=FaultKind.ABANDONED, text=text)
             return Report(recipients=(None,) * len(payload.recipients), fault=fault)

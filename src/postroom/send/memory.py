@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from postroom.send.contract import BeforeDot, Envelope, Fault, FaultKind, Phase, Reply, Report
+from postroom.send.contract import BeforeDot, Envelope, Fault, FaultKind, Phase, Reply, Report, may_leave
 from postroom.send.script import At, Moment, Rule, Script
 from postroom.send.smtp.replies import make_reply
 
@@ -108,7 +108,7 @@ class MemoryTransport:
         reached: list[Phase] = []
         stopped = _Stopped()
         try:
-            self._attempt(envelope, before_dot, recipients, reached)
+            await self._attempt(envelope, before_dot, recipients, reached)
         except _Stopped as caught:
             stopped = caught
         return Report(
@@ -122,7 +122,7 @@ class MemoryTransport:
     async def close(self) -> None:
         """Nothing to close."""
 
-    def _attempt(
+    async def _attempt(
         self, envelope: Envelope, before_dot: BeforeDot | None, recipients: list[Reply | None], reached: list[Phase]
     ) -> None:
         self._pass_all(_BEFORE_MAIL, reached)
@@ -138,7 +138,7 @@ class MemoryTransport:
         if not accepted:
             raise _Stopped
         self._pass_all(("data", "body"), reached)
-        if before_dot is not None and not before_dot():
+        if not await may_leave(before_dot):
             text = "the right to send was lost before the dot; nothing was sent"
             raise _Stopped(fault=Fault(phase=Phase.BODY, kind=FaultKind.ABANDONED, text=text))
         self._finish(envelope, tuple(accepted), reached)

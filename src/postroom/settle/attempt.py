@@ -53,6 +53,11 @@ class Attempted:
     """The attempt is made in the caller's process and not counted."""
 
     @property
+    def waiting(self) -> tuple[RecipientState, ...]:
+        """Those who may still get it."""
+        return tuple(state for state in self.recipients if state.status is RecipientStatus.OPEN)
+
+    @property
     def open_recipients(self) -> int:
         return sum(state.status is RecipientStatus.OPEN for state in self.recipients)
 

@@ -194,6 +194,7 @@ def _expressions() -> dict[str, str]:
         "html": "html",
         "unloaded": "unloaded",
         "previous_owner": "previous_owner",
+        "somebody_stopped": "somebody_stopped",
     }
 
 
@@ -202,7 +203,7 @@ def _reader() -> Callable[..., Claimed]:
     expressions = _expressions()
     values = [expressions[field.name] for field in fields(Claimed) if field.name in expressions]
     return written_out(
-        ", ".join([*columns(CLAIMED), "text", "html", "now", "unloaded", "previous_owner"]),
+        ", ".join([*columns(CLAIMED), "text", "html", "now", "unloaded", "somebody_stopped", "previous_owner"]),
         f"Claimed({', '.join(values)})",
         Claim=Claim,
         Claimed=Claimed,

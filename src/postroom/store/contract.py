@@ -72,6 +72,9 @@ class Receipt:
     """The key was there already; nothing was added."""
     content_differs: bool = False
     """A duplicate whose content is not that of the first: worth a look, for one of the two is not sent."""
+    suppressed: tuple[str, ...] = ()
+    """Those of its recipients, as they were given, who are not to be mailed, and will not get it. The email is in the
+    outbox all the same. Of a duplicate, and of emails that come in thousands at a time, it is not told."""
 
 
 class Claim(NamedTuple):
@@ -132,6 +135,8 @@ class Claimed:
     """From whom it was taken over."""
     unsubscribable: bool = False
     """Its reader can stop such emails."""
+    somebody_stopped: bool = True
+    """At the claim there was somebody who is not to be mailed: perhaps one of its recipients."""
     attachments: Mapping[str, bytes] = field(default_factory=dict)
     """Contents by digest."""
     inline: bool = False

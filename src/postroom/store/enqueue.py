@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from itertools import chain, islice
 
 from postroom.errors import StoreUnavailable
@@ -12,29 +12,45 @@ from postroom.store.contract import Receipt
 from postroom.store.fields import GIVEN, GIVEN_CONTENT, columns, given_in_order
 from postroom.store.order import Order, written
 from postroom.store.plan import Copy, Plan, Row, ask
+from postroom.store.suppressions import (
+    AS_SHIPPED,
+    Mail,
+    Suppression,
+    SuppressionRules,
+    normal_address,
+    stopped_by,
+    suppressions_of,
+)
 from postroom.vocabulary import EmailId
 
 CHUNK = 500
 """Emails per statement: enough to make the round trip cheap, little enough to keep memory flat."""
+_LEFT_OUT = datetime.min.replace(tzinfo=UTC)
+"""When entries are looked at that the database has found in force: it has left the others out, by its own clock."""
 COPIED = 2_000
 """Emails per COPY; their bodies pass through, only a few hundred bytes of each are kept until the next."""
 
 
-def enqueue(orders: Sequence[Order]) -> Plan[list[Receipt]]:
+def enqueue(orders: Sequence[Order], *, rules: SuppressionRules = AS_SHIPPED) -> Plan[list[Receipt]]:
     """Take emails in, in the order given; a receipt for each.
 
     They are in the outbox when the surrounding transaction commits, and not at all when it rolls back. A key that is
     there already makes a duplicate: nothing is added and the transaction stays usable. While another transaction is
     about to commit the same key, this one waits for it.
+
+    Recipients who are not to be mailed are named on the receipt, and keep nothing from being taken in: the entry may be
+    gone when the email is due, and until then everybody can see it. A duplicate's receipt does not name them.
     """
     if len(orders) == 1 and _is_plain(orders[0]):
-        yield ask("enqueue_one", **orders[0].as_plain_row())
-        return [Receipt(id=orders[0].id)]
+        rows = yield ask("enqueue_one", **orders[0].as_plain_row())
+        known = yield from _known([row[0] for row in rows])
+        return [_new(orders[0], known, rules)]
     yield from store_attachments(attachment for order in orders for attachment in order.letter.attachments)
     rows = yield ask("enqueue", emails=[order.as_row() for order in orders])
     entered = {row[0] for row in rows}
+    known = yield from _known([row[2] for row in rows if row[0] is None])
     firsts = yield from _first_under_keys([order for order in orders if order.id not in entered])
-    return [_receipt(order, firsts.get(_name(order))) for order in orders]
+    return [_receipt(order, firsts.get(_name(order)), known, rules) for order in orders]
 
 
 def enqueue_each(orders: Iterable[Order], *, copies: bool) -> Plan[int]:
@@ -130,9 +146,32 @@ def _first_under_keys(orders: Sequence[Order]) -> Plan[dict[tuple[str, str | Non
     return firsts
 
 
-def _receipt(order: Order, first: tuple[EmailId, str] | None) -> Receipt:
-    if first is None or first[0] == order.id:
+def _known(addresses: Sequence[str]) -> Plan[dict[str, list[Suppression]]]:
+    """What is known of recipients who were found among those not to be mailed: hardly ever anything, or asked."""
+    return (yield from suppressions_of(addresses)) if addresses else {}
+
+
+def _new(order: Order, known: Mapping[str, Sequence[Suppression]], rules: SuppressionRules) -> Receipt:
+    """The receipt of an email that entered."""
+    if not known:
         return Receipt(id=order.id)
+    mail = Mail(workspace=order.workspace, kind=order.kind, unsubscribable=order.unsubscribable)
+    stopped = [
+        address
+        for address in order.letter.recipients
+        if stopped_by(known.get(normal_address(address), ()), mail, now=_LEFT_OUT, rules=rules)
+    ]
+    return Receipt(id=order.id, suppressed=tuple(stopped))
+
+
+def _receipt(
+    order: Order,
+    first: tuple[EmailId, str] | None,
+    known: Mapping[str, Sequence[Suppression]],
+    rules: SuppressionRules,
+) -> Receipt:
+    if first is None or first[0] == order.id:
+        return _new(order, known, rules)
     id, fingerprint = first
     receipt = Receipt(id=id, duplicate=True, content_differs=fingerprint != order.letter.fingerprint)
     logger.info(

@@ -79,6 +79,15 @@ class Suppression:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SuppressionPage:
+    """Some entries, the latest first."""
+
+    entries: tuple[Suppression, ...]
+    next: str | None
+    """Give it as `before` to get the next page; None on the last one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mail:
     """What has to be known of an email to say whether an entry stops it."""
 
@@ -138,17 +147,17 @@ def unsuppress(ids: Collection[str], *, workspaces: Collection[str] | None = Non
 
 def suppressions_of(addresses: Iterable[str]) -> Plan[dict[str, list[Suppression]]]:
     """What is known of these addresses now, by `normal_address`; who is not in it has no entry."""
-    found: dict[str, list[Suppression]] = {}
     wanted = sorted({normal_address(address) for address in addresses})
+    found: dict[str, list[Suppression]] = {}
     for row in (yield ask("suppressions_of", addresses=wanted)):
         entry = _read(row)
         found.setdefault(entry.address, []).append(entry)
     return found
 
 
-def suppressions_since(seconds: float) -> Plan[list[Suppression]]:
-    """What was added or heard of again within the last seconds, by the store's clock."""
-    return [_read(row) for row in (yield ask("suppressions_since", seconds=seconds))]
+def suppressions_since(seconds: float, *, limit: int = 1_000_000) -> Plan[list[Suppression]]:
+    """What was added or heard of again within the last seconds, by the store's clock; the oldest first."""
+    return [_read(row) for row in (yield ask("suppressions_since", seconds=seconds, limit=limit))]
 
 
 def suppressions(

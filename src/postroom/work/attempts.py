@@ -11,7 +11,6 @@ import random
 import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from postroom.claim.buffer import Buffer
@@ -25,6 +24,7 @@ from postroom.settle.verdict import OK, Health
 from postroom.store.contract import Claimed
 from postroom.work.acceptance import accepted
 from postroom.work.breaker import DEFAULT_LIMITS
+from postroom.work.clearance import Clearance
 from postroom.work.loading import Loading
 from postroom.work.minder import RouteMinder
 from postroom.work.packing import Packing
@@ -54,6 +54,7 @@ class Attempts:
         buffer: Buffer,
         minder: RouteMinder,
         records: Records,
+        clearance: Clearance,
         loading: Loading,
         meter: Meter,
         limit: float,
@@ -66,6 +67,7 @@ class Attempts:
         self.closing = False
         """What is under way may finish; no more is begun."""
         self._records = records
+        self._clearance = clearance
         self._held = records.held
         self._meter = meter
         meter.serves(route.name, route.channel.name)
@@ -111,7 +113,7 @@ class Attempts:
         state.since = time.monotonic()
         delivery = line.deliver(
             parcel.payload,
-            before_dot=partial(self._records.may_leave, parcel.claim),
+            before_dot=self._clearance.question(parcel),
             following=following.payload if following else None,
         )
         try:
@@ -142,8 +144,7 @@ class Attempts:
         """Decide what the attempt meant, note it, and hand it on to be committed."""
         reach("reply_read")
         if report.fault is not None and report.fault.kind is FaultKind.ABANDONED:
-            # Nothing was sent. If the claim is lost already, giving it back does nothing.
-            self._soon(self._held.give_back([parcel.claim]))
+            self._soon(self._clearance.set_aside(parcel))  # nothing was sent
             return
         settled = accepted(parcel, report)
         if settled is not None:

@@ -14,7 +14,7 @@ brought to its recorded end, whoever stops waiting for it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -32,8 +32,10 @@ from postroom.logs import logger
 from postroom.sealing import NO_KEYS, Keyring
 from postroom.store.contract import Claim, Claimed
 from postroom.store.open import AsyncDatabase
+from postroom.store.suppressions import AS_SHIPPED, SuppressionRules
 from postroom.work.attempts import Attempts
 from postroom.work.breakers import standing_of
+from postroom.work.clearance import Clearance
 from postroom.work.crew import Crew
 from postroom.work.grapevine import Grapevine
 from postroom.work.journal import Journal, worker_name
@@ -43,6 +45,7 @@ from postroom.work.ownership import Ownership
 from postroom.work.records import Records
 from postroom.work.rendering import KNOWS_NO_PORTAL, Rendering
 from postroom.work.settler import Settler
+from postroom.work.stops import LISTEN, Stops
 
 DUTY = 1.0
 """Seconds between rounds of the small duties."""
@@ -69,6 +72,8 @@ class EngineSettings:
     """What gives emails their words that are rendered when they are first attempted …"""
     limits: Limits = DEFAULT_LIMITS
     """… and how large they may be then."""
+    suppressions: SuppressionRules = AS_SHIPPED
+    """Which emails an entry about an address stops."""
 
 
 class Engine:
@@ -116,6 +121,8 @@ class Engine:
         self.rendering = Rendering(
             database, records=self.records, loading=self._loading, render=settings.render, limits=settings.limits
         )
+        self.stops = Stops(database, holdings=self.held, clock=self.clock, rules=settings.suppressions)
+        self.clearance = Clearance(database, records=self.records, stops=self.stops)
         self._grapevine = Grapevine(database, soon=self.crew.run_errand)
         self._room = Room()
         self.routes = {route.name: self._attempts(route) for route in routes}
@@ -138,6 +145,7 @@ class Engine:
             buffer=Buffer(self._room),
             minder=minder,
             records=self.records,
+            clearance=self.clearance,
             loading=self._loading,
             meter=self._meter,
             limit=self.settings.inline_limit.total_seconds(),
@@ -155,21 +163,27 @@ class Engine:
         crew.add_duty("settle", self.settler.run())
         crew.every(lease / 3, self.held.renew, name="renew")
         crew.every(DUTY, self._mind, name="mind")
+        crew.every(LISTEN, self.stops.listen, name="suppressions")
         self._lines = [
             crew.take_on(f"line of {name}", attempts.run_line())
             for name, attempts in self.routes.items()
             for _ in range(attempts.route.transport.connections)
         ]
 
-    def take(self, emails: list[Claimed], *, asked: float) -> None:
-        """Attempt these, held since `asked` on the monotonic clock."""
+    def take(self, emails: list[Claimed], *, asked: float, cleared: bool = False) -> None:
+        """Attempt these, held since `asked` on the monotonic clock. `cleared`: the database was asked about them."""
         self.held.add(emails, asked=asked)
         for email in emails:
             buffer = self.routes[email.route].buffer
-            if is_late(email.envelope):
-                self.crew.run_errand(self.rendering.hand_over([email], buffer.add))
+            if is_late(email.envelope) or not cleared:
+                self.crew.run_errand(self.hand_over([email], buffer.add))
             else:
                 buffer.add([email])
+
+    async def hand_over(self, emails: Sequence[Claimed], ready: Callable[[Sequence[Claimed]], None]) -> None:
+        """Call `ready` with those of these emails that may leave, as soon as they have their words."""
+        if cleared := await self.clearance.sift(emails):
+            await self.rendering.hand_over(cleared, ready)
 
     async def give_back(self, claims: Collection[Claim]) -> None:
         """Leave those of them to others that have not begun."""

@@ -17,6 +17,7 @@ from postroom.store.contents import Content
 from postroom.store.contract import Claim, Claimed, Settlement
 from postroom.store.unreadable import GONE
 from postroom.vocabulary import DeadReason, Status
+from postroom.work.objections import Objection
 
 MOST_WORDS = 25_000
 """Letters kept of what was said to the recipients of one email, all together; …"""
@@ -35,6 +36,8 @@ class Parcel:
     payload: Payload
     recipients: tuple[str, ...]
     """All of them; the payload names those who still wait for it."""
+    objection: Objection | None = None
+    """Why it did not leave, where something spoke against it at the last moment."""
 
     def leaves_no_trace(self, settled: Settlement) -> bool:
         """It was sent and no row was ever written: there is nothing to record."""
@@ -193,6 +196,11 @@ def _outcomes(outcome: Outcome) -> str | None:
         and (first.status is not RecipientStatus.SENT or outcome.status is Status.SENT)
     ):
         return None
+    return written_states(states)
+
+
+def written_states(states: tuple[RecipientState, ...]) -> str:
+    """The recipients' states as they are stored."""
     longest = max(FEWEST_WORDS, MOST_WORDS // len(states))
     return json.dumps(
         [[state.status, state.code, state.text and state.text[:longest]] for state in states], ensure_ascii=False

@@ -17,7 +17,7 @@ from typing import Any
 
 import httpcore2
 
-from postroom.send.contract import BeforeDot, Fault, FaultKind, Phase
+from postroom.send.contract import BeforeDot, Fault, FaultKind, Phase, may_leave
 from postroom.send.http.call import Answer, Call
 from postroom.send.http.limits import Limits
 from postroom.send.http.pinned import Pinned
@@ -142,7 +142,7 @@ class _Course:
         end = (len(body) - 1) // _BLOCK * _BLOCK if body else 0
         for start in range(0, end, _BLOCK):
             yield body[start : start + _BLOCK]
-        if self._before_dot is not None and not self._before_dot():
+        if not await may_leave(self._before_dot):
             raise _Abandoned
         self._dot_left = True
         if body:

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from math import inf
 from time import monotonic
 
-from postroom.send.contract import BeforeDot, Envelope, Fault, FaultKind, Phase, Reply, Report
+from postroom.send.contract import BeforeDot, Envelope, Fault, FaultKind, LastLook, Phase, Reply, Report
 from postroom.send.smtp import commands
 from postroom.send.smtp.attempt import Attempt
 from postroom.send.smtp.capabilities import Capabilities
@@ -150,6 +150,8 @@ class Connection:
             return
         attempt.phase = _BODY
         if len(attempt.envelope.message) <= BLOCK and not self._wire.secure:
+            if isinstance(before_dot, LastLook):
+                await before_dot.look()
             self._send_at_once(attempt, before_dot, following)
         else:
             await self._send_in_turn(attempt, before_dot, following)
@@ -302,6 +304,8 @@ class Connection:
                 await wire.drained(limits.block)
                 await asyncio.sleep(0)  # the server may have something to say about a long message
         behind = self._behind(following)
+        if isinstance(before_dot, LastLook):
+            await before_dot.look()
         self._ask(before_dot)
         wire.write(commands.DOT + behind, replies=_owed(following, behind), limit=limits.dot)
         self._note_dot(attempt, following if behind else None)

@@ -2,6 +2,7 @@
 
 -- Take emails in, all in one statement: one round trip inside the caller's transaction.
 -- A key that is there already, also one that another transaction is about to commit, leaves its email out.
+-- Its rows are the emails that entered, and then those of their recipients who may not be mailed any more.
 -- name: enqueue
 WITH incoming AS MATERIALIZED (
     SELECT *
@@ -63,10 +64,21 @@ wake AS (
     SELECT pg_notify('postroom', route)
     FROM (SELECT DISTINCT route FROM accepted WHERE status = 'pending' AND due_at IS NULL) AS new
 )
-SELECT id::text, (SELECT count(*) FROM wake)
-FROM new_emails;
+SELECT id::text, (SELECT count(*) FROM wake), NULL
+FROM new_emails
+UNION ALL
+SELECT NULL, NULL, address
+FROM postroom.suppressions
+WHERE address = ANY (ARRAY (
+    SELECT substr(term, 4)
+    FROM incoming, json_array_elements_text(terms) AS term
+    WHERE term LIKE 'to:%'
+));
 
--- Take one email in that has no key and carries nothing: the same as `enqueue`, without the detours.
+-- Take one email in that has no key and carries nothing: the same as `enqueue`, without the detours. Its rows are those
+-- of its recipients who may not be mailed any more: nearly always none. Their list in JSON
+-- reads as an array does once its brackets are braces, for no address has a control character in it; to take it apart
+-- would cost every email several times as much.
 -- name: enqueue_one
 WITH new_contents AS (
     INSERT INTO postroom.contents (email_id, {content}, terms)
@@ -77,14 +89,19 @@ new_terms AS (
     SELECT term, :id::uuid
     FROM json_array_elements_text((:terms::text)::json) AS term
 ),
--- It wakes whoever waits here, so that the statement as a whole has no rows to give, and nobody to read them.
+-- It wakes whoever waits here, so that the statement as a whole has no row to give for that.
 new_tally AS (
     INSERT INTO postroom.tallies (minute, name, change)
     VALUES (date_trunc('minute', {now}), 'enqueued', 1)
     RETURNING CASE WHEN :due_at::text IS NULL THEN pg_notify('postroom', :route::text) END
+),
+new_email AS (
+    INSERT INTO postroom.emails (id, status, due_at, created_at, {given})
+    VALUES (:id::uuid, 'pending', coalesce((:due_at::text)::timestamptz, {now}), {now}, {given_parameters})
 )
-INSERT INTO postroom.emails (id, status, due_at, created_at, {given})
-VALUES (:id::uuid, 'pending', coalesce((:due_at::text)::timestamptz, {now}), {now}, {given_parameters});
+SELECT address
+FROM postroom.suppressions
+WHERE address = ANY (('{' || substr(:addresses::text, 2, length(:addresses::text) - 2) || '}')::text[]);
 
 -- The tally and the wake-up of emails that arrived by COPY.
 -- name: copied

@@ -58,10 +58,11 @@ new_terms AS (
     ON CONFLICT DO NOTHING
 )
 
--- Of an email of more than `:whole` octets the content stays where it is, and its size says so.
+-- Of an email of more than `:whole` octets the content stays where it is, and its size says so. Whether anybody at all is
+-- not to be mailed is looked up once: nearly always nobody is, and then no worker has to ask about these.
 -- fragment: claimed_columns
 {claimed_fields}, CASE WHEN c.size <= :whole::bigint THEN c.text END, CASE WHEN c.size <= :whole::bigint THEN c.html END,
-{now}, CASE WHEN c.size > :whole::bigint THEN c.size ELSE 0 END
+{now}, CASE WHEN c.size > :whole::bigint THEN c.size ELSE 0 END, EXISTS (SELECT FROM postroom.suppressions)
 
 -- Claims that are still ours, locked in one order: a settle of the same emails goes by it too, so neither waits for the
 -- other for ever. `IS TRUE` keeps the planner on the primary key, whatever it believes of statuses.

@@ -52,7 +52,8 @@ SELECT {entry}
 FROM postroom.suppressions s
 WHERE s.noted_at >= {now} - make_interval(secs => :seconds::float8)
     AND (s.expires_at IS NULL OR s.expires_at > {now})
-ORDER BY s.noted_at, s.id;
+ORDER BY s.noted_at, s.id
+LIMIT :limit::bigint;
 
 -- One page of all entries, the latest first; `:part` is any part of an address, with its wildcards escaped.
 -- name: suppressions

@@ -8,10 +8,11 @@
 -- fragment: stored
 {stored_fields}
 
--- Of an email of more than `:whole` octets the content stays where it is, and its size says so.
+-- Of an email of more than `:whole` octets the content stays where it is, and its size says so. Whether anybody at all is
+-- not to be mailed is looked up once: nearly always nobody is, and then no worker has to ask about these.
 -- fragment: claimed_columns
 {claimed_fields}, CASE WHEN c.size <= :whole THEN c.text END, CASE WHEN c.size <= :whole THEN c.html END,
-:now, CASE WHEN c.size > :whole THEN c.size ELSE 0 END
+:now, CASE WHEN c.size > :whole THEN c.size ELSE 0 END, EXISTS (SELECT 1 FROM postroom_suppressions WHERE id > '')
 
 -- fragment: waiting
 status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL

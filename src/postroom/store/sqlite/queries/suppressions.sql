@@ -45,7 +45,8 @@ SELECT {entry}
 FROM postroom_suppressions
 WHERE noted_at >= CAST(:now - :seconds * 1000000 AS INTEGER)
     AND (expires_at IS NULL OR expires_at > :now)
-ORDER BY noted_at, id;
+ORDER BY noted_at, id
+LIMIT :limit;
 
 -- One page of all entries, the latest first; `:part` is any part of an address, with its wildcards escaped.
 -- name: suppressions

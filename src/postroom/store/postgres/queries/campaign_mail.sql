@@ -471,16 +471,16 @@ FROM postroom.campaign_mails m
 JOIN postroom.prospects p ON p.workspace = m.workspace AND p.id = m.prospect_id
 WHERE m.email_id = ANY (ARRAY (SELECT json_array_elements_text((:ids::text)::json)::uuid));
 
--- Who has these addresses, in the workspaces that have campaigns: in one of them, or, where none is named, in all.
+-- Who has these addresses: in one workspace, or, where none is named, in all.
 -- name: prospects_at
 SELECT found.workspace, found.id, found.normal_address
 FROM json_to_recordset((:wanted::text)::json) AS wanted (address text, workspace text)
-JOIN postroom.paces p ON p.workspace = wanted.workspace OR wanted.workspace IS NULL
 CROSS JOIN LATERAL (
     SELECT known.workspace, known.id, known.normal_address
     FROM postroom.prospects known
-    WHERE known.workspace = p.workspace AND known.normal_address = wanted.address
-    LIMIT 1
+    WHERE known.normal_address = wanted.address
+        AND (wanted.workspace IS NULL OR known.workspace = wanted.workspace)
+    OFFSET 0
 ) AS found;
 
 -- Leave somebody alone until a day, in all campaigns of a workspace; who is away longer already stays so.

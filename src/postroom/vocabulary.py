@@ -94,10 +94,16 @@ class Priority(IntEnum):
     URGENT = 0
     NORMAL = 1
     BULK = 2
+    CAMPAIGN = 3
+    """Asked for by campaigns alone: their mail leaves when windows, quotas and gaps let it, not when it is due."""
 
     @property
     def label(self) -> str:
         return self.name.lower()
+
+
+LANES = (Priority.URGENT, Priority.NORMAL, Priority.BULK)
+"""Those that anybody may ask for, and whose emails leave when they are due."""
 
 
 class OnDoubt(StrEnum):
@@ -175,6 +181,8 @@ class WaitReason(StrEnum):
     WAITING_STEP = "waiting_step"
     """The step before it has not been sent, or was sent too few days ago."""
     PAUSED = "paused"
+    AWAY = "away"
+    """Its prospect is not there, and has said until when."""
     SENDER_DOWN = "sender_down"
 
 
@@ -200,5 +208,24 @@ class EnrolmentStatus(StrEnum):
     REPLIED = "replied"
     UNSUBSCRIBED = "unsubscribed"
     BOUNCED = "bounced"
+    COMPLAINED = "complained"
     COMPLETED = "completed"
     """The last step was sent."""
+    STOPPED = "stopped"
+    """Ended before the last step, for the reason that stands beside it."""
+
+
+class MailState(StrEnum):
+    """Where one mail of a launched campaign stands: one step to one prospect."""
+
+    WAITING = "waiting"
+    """The step before is not sent yet, or its prospect is paused."""
+    READY = "ready"
+    """It leaves when its turn comes."""
+    LEAVING = "leaving"
+    """It has an email in the outbox, whose status says the rest."""
+    SENT = "sent"
+    DEAD = "dead"
+    """Given up; nothing follows it."""
+    STOPPED = "stopped"
+    """It will never leave, for the reason that stands beside it."""

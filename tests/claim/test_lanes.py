@@ -4,12 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.claim.lanes import ROUND, Shares, shares
-from postroom.vocabulary import Priority
+from postroom.vocabulary import LANES, Priority
 
 URGENT, NORMAL, BULK = Priority.URGENT, Priority.NORMAL, Priority.BULK
 
 counts = st.integers(0, 1000)
-crowds = st.fixed_dictionaries(dict.fromkeys(Priority, counts))
+crowds = st.fixed_dictionaries(dict.fromkeys(LANES, counts))
 
 
 def test_a_full_round_is_shared_eight_to_four_to_one() -> None:
@@ -37,7 +37,7 @@ def test_no_seat_stays_empty_while_anybody_waits(seats: int, waiting: Shares, tu
     dealt = shares(seats, waiting, turn=turn)
 
     assert sum(dealt.values()) == min(seats, sum(waiting.values()))
-    assert all(0 <= dealt[lane] <= waiting[lane] for lane in Priority)
+    assert all(0 <= dealt[lane] <= waiting[lane] for lane in LANES)
 
 
 @given(counts, crowds, counts)
@@ -45,12 +45,12 @@ def test_every_lane_gets_its_share_of_each_full_round(seats: int, waiting: Share
     dealt = shares(seats, waiting, turn=turn)
     rounds = seats // len(ROUND)
 
-    assert all(dealt[lane] >= min(waiting[lane], rounds * ROUND.count(lane)) for lane in Priority)
+    assert all(dealt[lane] >= min(waiting[lane], rounds * ROUND.count(lane)) for lane in LANES)
 
 
 @given(st.lists(st.integers(0, 40), max_size=30), counts)
 def test_batches_of_any_size_add_up_to_the_same_shares(sizes: list[int], start: int) -> None:
-    turn, total = start, dict.fromkeys(Priority, 0)
+    turn, total = start, dict.fromkeys(LANES, 0)
     for size in sizes:
         for lane, count in shares(size, turn=turn).items():
             total[lane] += count

@@ -19,7 +19,7 @@ from postroom.claim.failpoint import reach
 from postroom.claim.lanes import Shares
 from postroom.logs import logger
 from postroom.store.dispatch import Named
-from postroom.vocabulary import Priority
+from postroom.vocabulary import LANES, Priority
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Consumption:
         """Set when a message has come in; whoever takes some clears it."""
         self._prefetch = prefetch
         self._meter = meter
-        self._waiting: dict[Priority, deque[Delivery]] = {lane: deque() for lane in Priority}
+        self._waiting: dict[Priority, deque[Delivery]] = {lane: deque() for lane in LANES}
         self._came_back: deque[Delivery] = deque()
         self._acks = Acks()
         self._tags: list[str] = []
@@ -69,7 +69,7 @@ class Consumption:
         client = self.session.client
         try:
             await client.call(commands.Basic.Qos(prefetch_count=self._prefetch))
-            for lane in Priority:
+            for lane in LANES:
                 for queue in self.session.broker.queues(lane):
                     self._tags.append(await client.consume(queue, partial(self._arrive, lane, queue)))
         except FAILURES as error:

@@ -25,7 +25,7 @@ from postroom.logs import logger
 from postroom.store import claims, dispatch
 from postroom.store.dispatch import Named, Reserved
 from postroom.store.open import AsyncDatabase
-from postroom.vocabulary import Priority
+from postroom.vocabulary import LANES, Priority
 
 BATCH = 200
 """Emails of a lane that are reserved at a time."""
@@ -131,7 +131,7 @@ class Publisher:
 
     def _counted_room(self, broker: Broker) -> dict[Priority, int]:
         room = {}
-        for lane in Priority:
+        for lane in LANES:
             waiting = sum(self.depths.get(queue, 0) + self._under_way[queue] for queue in broker.queues(lane))
             room[lane] = max(0, self._ahead - waiting)
         return room

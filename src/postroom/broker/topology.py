@@ -14,7 +14,7 @@ from typing import Any
 from pamqp import commands
 
 from postroom.broker.amqp.client import Client
-from postroom.vocabulary import Priority
+from postroom.vocabulary import LANES, Priority
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ async def depths(client: Client, broker: Broker) -> dict[str, int]:
 
 def lane_queues(broker: Broker) -> tuple[str, ...]:
     """Every queue that senders take messages from."""
-    return tuple(queue for lane in Priority for queue in broker.queues(lane))
+    return tuple(queue for lane in LANES for queue in broker.queues(lane))
 
 
 def queue_arguments(broker: Broker, queue: str) -> dict[str, Any]:

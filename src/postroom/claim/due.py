@@ -19,7 +19,7 @@ from postroom.compose.late import is_late
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.store import claims, questions
-from postroom.vocabulary import Priority
+from postroom.vocabulary import LANES, Priority
 
 LOOK_AGAIN = 0.01
 """Seconds between looks for urgent emails while the buffer is well filled."""
@@ -229,11 +229,11 @@ class Claimer:
         if len(self._buffer) > self._buffer.mark:
             # Well filled, it still takes what is urgent, within limits: that goes to the front.
             return {Priority.URGENT: max(self._way.route.transport.connections + min(room, 0), 0)}
-        return shares(room, dict.fromkeys(Priority, room) | dict.fromkeys(self._closed(), 0), turn=self._turn)
+        return shares(room, dict.fromkeys(LANES, room) | dict.fromkeys(self._closed(), 0), turn=self._turn)
 
     def _closed(self) -> list[Priority]:
         """Lanes with enough large emails waiting for room: more would only be kept from other workers."""
-        return [lane for lane in Priority if self._buffer.aside(lane) >= self._least]
+        return [lane for lane in LANES if self._buffer.aside(lane) >= self._least]
 
     def _in_trouble(self) -> list[WayOut]:
         """The routes that are covered just now."""

@@ -9,7 +9,7 @@ it; with nobody else waiting a lane gets everything.
 
 from __future__ import annotations
 
-from postroom.vocabulary import Priority
+from postroom.vocabulary import LANES, Priority
 
 _U, _N, _B = Priority.URGENT, Priority.NORMAL, Priority.BULK
 ROUND = (_U, _N, _U, _U, _N, _U, _U, _N, _U, _U, _N, _U, _B)
@@ -21,10 +21,10 @@ Shares = dict[Priority, int]
 
 def shares(seats: int, waiting: Shares | None = None, *, turn: int = 0) -> Shares:
     """Share `seats` out. Without `waiting` every lane is taken to have enough; the next batch has `turn + seats`."""
-    lanes = {lane: seats if waiting is None else min(seats, waiting.get(lane, 0)) for lane in Priority}
+    lanes = {lane: seats if waiting is None else min(seats, waiting.get(lane, 0)) for lane in LANES}
     dealt = {lane: min(count, lanes[lane]) for lane, count in _dealt(seats, turn).items()}
     left = seats - sum(dealt.values())
-    for lane in Priority:
+    for lane in LANES:
         passed_on = min(left, lanes[lane] - dealt[lane])
         dealt[lane] += passed_on
         left -= passed_on
@@ -36,4 +36,4 @@ def _dealt(seats: int, turn: int) -> Shares:
     rounds, rest = divmod(seats, len(ROUND))
     start = turn % len(ROUND)
     tail = [ROUND[(start + seat) % len(ROUND)] for seat in range(rest)]
-    return {lane: rounds * ROUND.count(lane) + tail.count(lane) for lane in Priority}
+    return {lane: rounds * ROUND.count(lane) + tail.count(lane) for lane in LANES}

@@ -7,16 +7,16 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from postroom.config.patterns import LISTED, SOME, Domains, Kinds, Names
-from postroom.vocabulary import Priority
+from postroom.vocabulary import LANES, Priority
 
 
 def _priority(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    try:
-        return Priority[value.upper()]
-    except KeyError:
-        raise ValueError("expected urgent, normal or bulk") from None
+    known = {lane.label: lane for lane in LANES}
+    if value.lower() not in known:
+        raise ValueError("expected urgent, normal or bulk")
+    return known[value.lower()]
 
 
 class RoutingRule(BaseModel):

@@ -19,7 +19,7 @@ from postroom.spelling import suggestion
 from postroom.store.ids import new_id
 from postroom.store.order import Order
 from postroom.store.suppressions import AS_SHIPPED, SuppressionRules
-from postroom.vocabulary import DEFAULT_ROUTE, EmailId, OnDoubt, Priority
+from postroom.vocabulary import DEFAULT_ROUTE, LANES, EmailId, OnDoubt, Priority
 
 if TYPE_CHECKING:
     from postroom.config import RoutingRule
@@ -92,13 +92,16 @@ class HouseRules:
     suppressions: SuppressionRules = AS_SHIPPED
     """Which emails an entry about an address stops."""
 
-    def order(self, submission: Submission, *, now: datetime | None = None) -> Order:
-        """Decide and check everything; what cannot be accepted is refused here, before anything is written."""
+    def order(self, submission: Submission, *, now: datetime | None = None, id: EmailId | None = None) -> Order:
+        """Decide and check everything; what cannot be accepted is refused here, before anything is written.
+
+        `id`, where it was given away before: what names a mail that is still to be written.
+        """
         email, key, wishes = submission
         if not _KNOWN.issuperset(wishes):
             raise TypeError(_cannot_be_asked(sorted(set(wishes) - _KNOWN)))
         now = now or datetime.now(UTC)
-        chosen, id = self.policy_for(wishes.get("policy")), new_id()
+        chosen, id = self.policy_for(wishes.get("policy")), id or new_id()
         if isinstance(email, Email):  # most are, and go the short way
             letter = Letter.compose(email, id=id, date=now, default_sender=self.default_sender)
             asked = self._asked(wishes, letter, now=now) if wishes or self.routing or email.edition else {}
@@ -207,12 +210,13 @@ def _read(wishes: Wishes, *, now: datetime) -> dict[str, Any]:
 
 def read_priority(value: str | Priority) -> Priority:
     """A lane from its word, as doors receive it."""
-    if isinstance(value, Priority):
-        return value
     try:
-        return Priority[value.upper()]
+        lane = value if isinstance(value, Priority) else Priority[value.upper()]
     except (KeyError, AttributeError):
         raise InvalidEmail("priority", f"{value!r} is no lane", "use 'urgent', 'normal' or 'bulk'") from None
+    if lane not in LANES:
+        raise InvalidEmail("priority", f"{lane.label!r} is for campaigns alone", "use 'urgent', 'normal' or 'bulk'")
+    return lane
 
 
 def _on_doubt(value: str | OnDoubt) -> OnDoubt:

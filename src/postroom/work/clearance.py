@@ -53,6 +53,10 @@ class Clearance:
         self._meter = meter
         self._asked: tuple[Ask, ...] = (self._suppressed,)
 
+    def also_ask(self, ask: Ask) -> None:
+        """Have a further question asked about what the database is asked about, after the others."""
+        self._asked = (*self._asked, ask)
+
     # ---------------------------------------------------------------- at the claim
 
     async def sift(self, emails: Sequence[Claimed]) -> Sequence[Claimed]:

@@ -27,6 +27,7 @@ from postroom.store.contract import Claimed
 from postroom.store.dismissals import SWEPT, sweep_dismissed
 from postroom.store.erasing import sweep_erasable
 from postroom.store.open import AsyncDatabase
+from postroom.work.beside import Beside
 from postroom.work.engine import Engine, EngineSettings
 from postroom.work.pruner import Pruner, Pruning
 from postroom.work.pulse import Pulse
@@ -72,7 +73,9 @@ class Worker:
         meter: Meter = UNMETERED,
         pulse: Pulse | None = None,
         feed: Callable[[Workbench], Feed] = DueFeed,
+        beside: Callable[[Workbench], Beside] | None = None,
     ) -> None:
+        """`feed` brings what is due, and `beside` what goes by other rules, such as the mail of campaigns."""
         check_can_send("a worker")
         self.meter = meter
         self.pulse = pulse or Pulse()
@@ -98,7 +101,11 @@ class Worker:
         self.pulse.obstacle = self._obstacle
         self._recovery = Recovery(database, worker=self.name, lease=settings.lease, journals=settings.journals)
         self._recovery.believed = self._watch.now
-        self._feed = feed(self._workbench())
+        bench = self._workbench()
+        self._feed = feed(bench)
+        self._beside = beside(bench) if beside else None
+        if self._beside is not None:
+            self.engine.clearance.also_ask(self._beside.objection)
 
     def _workbench(self) -> Workbench:
         engine = self.engine
@@ -114,7 +121,7 @@ class Worker:
             poll=self.settings.poll,
             until_idle=self.settings.until_idle,
             only_these=self.settings.only_these,
-            idle=lambda: self._swept and engine.idle,
+            idle=lambda: self._swept and engine.idle and (self._beside is None or self._beside.idle),
             ready=lambda: (
                 engine.has_looked
                 and engine.ownership.refusal is None
@@ -151,6 +158,8 @@ class Worker:
         crew.every(min(2.0, self.settings.lease.total_seconds() / 3), self._recover, name="recover")
         crew.every(5.0, self._heartbeat, name="heartbeat")
         crew.every(60.0, self._compact, name="compact")
+        if self._beside is not None:
+            crew.add_duty("beside", self._beside.until_stopped())
         if self.settings.pruning is not None:
             pruner = Pruner(self._database, self.settings.pruning, now=engine.clock.now)
             crew.every(60.0, pruner.run, name="prune")
@@ -175,6 +184,8 @@ class Worker:
         """No new claims; what is under way may finish, the rest is given back."""
         self.engine.stop()
         self._feed.stop()
+        if self._beside is not None:
+            self._beside.stop()
 
     async def _farewell(self) -> None:
         try:

@@ -1,0 +1,51 @@
+"""What is asked about a mail of a campaign just before it leaves: whether all that let it go still holds.
+
+Between its turn and its dot a campaign may have been paused, a person stopped, a window closed. Whatever speaks against
+it, the mail only waits: given back, it counts no longer, and the next look at its workspace draws the conclusions.
+"""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+
+from postroom.campaigns.gate import Wait, gate
+from postroom.campaigns.mails import store_clock
+from postroom.campaigns.settings import SendingSettings
+from postroom.campaigns.window import next_open, window_at
+from postroom.campaigns.workspace import workspace_settings
+from postroom.store.plan import Plan, ask
+from postroom.vocabulary import CampaignStatus, EmailId, EnrolmentStatus
+from postroom.work.objections import NotNow
+
+AT_ONCE = 1.0
+"""Seconds: due again as soon as its turn comes, and its history says why it waited."""
+
+
+def objection_to(id: EmailId) -> Plan[NotNow | None]:
+    """What speaks against the mail now; None if nothing does."""
+    rows = yield ask("standing_of_mail", id=id)
+    if not rows:
+        return NotNow(reason="it belongs to no campaign that is known here", seconds=3600.0)
+    [[workspace, _state, day, campaign, enrolment, sender_paused_at]] = rows
+    if campaign != CampaignStatus.RUNNING:
+        return NotNow(reason=f"its campaign is {campaign}", seconds=AT_ONCE)
+    if enrolment != EnrolmentStatus.ACTIVE:
+        return NotNow(reason=f"its prospect is {enrolment}", seconds=AT_ONCE)
+    if sender_paused_at is not None:
+        return NotNow(reason="its sender is paused", seconds=AT_ONCE)
+    settings = yield from workspace_settings(workspace)
+    now = yield from store_clock()
+    return _closed(settings.sending, now, day and date.fromisoformat(day))
+
+
+def _closed(settings: SendingSettings, now: datetime, day: date | None) -> NotNow | None:
+    """Whether the window is not open any more that it was to leave in."""
+    opening = window_at(settings, now)
+    if opening is not None and opening.day == day:
+        return None
+    if opening is not None:
+        return NotNow(reason="another window is open than the one it was to leave in", seconds=AT_ONCE)
+    closed = gate(settings, now=now, used=0, sent_days=0)
+    until = next_open(settings, now)
+    reason = str(closed.reason) if isinstance(closed, Wait) else "window_closed"
+    return NotNow(reason=reason, seconds=AT_ONCE if until is None else max(AT_ONCE, (until - now).total_seconds()))

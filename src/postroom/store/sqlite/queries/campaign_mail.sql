@@ -1,0 +1,547 @@
+-- The mail of launched campaigns: whose turn it is, what became of it, and what counts against quotas. Every query is
+-- about one workspace, but for those that look for one with something to do.
+
+-- fragment: mail
+m.email_id, m.key, m.campaign_id, m.prospect_id, m.sequence_id, m.sequence_version, m.step, m.number, m.sender_id,
+m.state, m.due_day, m.planned_at, m.not_before, m.day, m.left_at, m.subject, m.message_id, m.email_status,
+m.reason
+
+-- A workspace whose time has come, held until the transaction ends; none of those that were passed over just now.
+-- name: due_pace
+SELECT p.workspace, p.last_at, p.gap_us
+FROM postroom_paces p
+WHERE p.next_at <= :now
+    AND p.workspace NOT IN (SELECT value FROM json_each(:passed))
+ORDER BY p.next_at
+LIMIT 1;
+
+-- A workspace with mail of which something is to be concluded, held likewise.
+-- name: moved_pace
+SELECT p.workspace, p.last_at, p.gap_us
+FROM postroom_paces p
+WHERE p.workspace IN (SELECT m.workspace FROM postroom_campaign_mails m WHERE m.moved)
+LIMIT 1;
+
+-- When the next workspace has its turn.
+-- name: next_pace
+SELECT min(next_at)
+FROM postroom_paces
+WHERE next_at IS NOT NULL AND workspace NOT IN (SELECT value FROM json_each(:passed));
+
+-- Whether anything is to be done now.
+-- name: campaigns_due
+SELECT EXISTS (SELECT 1 FROM postroom_paces WHERE next_at <= :now)
+    OR EXISTS (SELECT 1 FROM postroom_campaign_mails WHERE moved);
+
+-- Have a workspace looked at now. Whoever says so holds it until the transaction ends.
+-- name: ring
+INSERT INTO postroom_paces (workspace, next_at)
+VALUES (:workspace, :now)
+ON CONFLICT (workspace) DO UPDATE
+SET next_at = excluded.next_at;
+
+-- The pace of a workspace.
+-- name: find_pace
+SELECT p.workspace, p.last_at, p.gap_us
+FROM postroom_paces p
+WHERE p.workspace = :workspace;
+
+-- When to look again, after nothing has left …
+-- name: rest_pace
+UPDATE postroom_paces
+SET next_at = :next_at
+WHERE workspace = :workspace;
+
+-- … and after a mail has.
+-- name: move_pace
+UPDATE postroom_paces
+SET last_at = :last_at,
+    gap_us = :gap_us,
+    next_at = :next_at
+WHERE workspace = :workspace;
+
+-- Mail whose email stands otherwise than before. What a settle is just writing comes the next time.
+-- name: moved_mails
+SELECT {mail}, (SELECT e.dead_reason FROM postroom_emails e WHERE e.id = m.email_id)
+FROM postroom_campaign_mails m
+WHERE m.workspace = :workspace AND m.moved
+ORDER BY m.email_id
+LIMIT :limit;
+
+-- The mails of one enrolment, step by step.
+-- name: mails_of_enrolment
+SELECT {mail}
+FROM postroom_campaign_mails m
+WHERE m.workspace = :workspace AND m.campaign_id = :campaign AND m.number = :number
+ORDER BY m.step;
+
+-- A mail as it stands from now on; nothing is left to be concluded of it.
+-- name: put_mail
+UPDATE postroom_campaign_mails
+SET state = :state,
+    due_day = :due_day,
+    planned_at = :planned_at,
+    not_before = :not_before,
+    day = :day,
+    left_at = :left_at,
+    subject = :subject,
+    message_id = :message_id,
+    email_status = :email_status,
+    moved = 0,
+    reason = :reason,
+    changed_at = :now
+WHERE email_id = :id;
+
+-- Stop what has not left of some mail: of a prospect, of a campaign, or of one in the other.
+-- name: stop_mails
+UPDATE postroom_campaign_mails
+SET state = 'stopped',
+    reason = :reason,
+    changed_at = :now
+WHERE workspace = :workspace
+    AND (:prospect IS NULL OR prospect_id = :prospect)
+    AND (:campaign IS NULL OR campaign_id = :campaign)
+    AND state IN ('waiting', 'ready')
+RETURNING campaign_id, email_id;
+
+-- Stop the steps of one enrolment that come after one.
+-- name: stop_following
+UPDATE postroom_campaign_mails
+SET state = 'stopped',
+    reason = :reason,
+    changed_at = :now
+WHERE workspace = :workspace AND campaign_id = :campaign AND number = :number
+    AND step > :step AND state IN ('waiting', 'ready');
+
+-- Let mail that was stopped for a reason, and has never left, wait again.
+-- name: revive_mails
+UPDATE postroom_campaign_mails
+SET state = CASE WHEN due_day IS NULL THEN 'waiting' ELSE 'ready' END,
+    reason = NULL,
+    changed_at = :now
+WHERE workspace = :workspace
+    AND (:prospect IS NULL OR prospect_id = :prospect)
+    AND campaign_id = :campaign
+    AND state = 'stopped' AND reason = :reason AND email_status IS NULL
+RETURNING email_id;
+
+-- Take the turn from a prospect for a while …
+-- name: hold_mails
+UPDATE postroom_campaign_mails
+SET state = 'waiting',
+    reason = :reason,
+    changed_at = :now
+WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id = :prospect
+    AND state = 'ready';
+
+-- … and give it back.
+-- name: unhold_mails
+UPDATE postroom_campaign_mails
+SET state = 'ready',
+    reason = NULL,
+    changed_at = :now
+WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id = :prospect
+    AND state = 'waiting' AND due_day IS NOT NULL;
+
+-- Emails of some mail that wait for another attempt.
+-- name: emails_of_mails
+SELECT e.id
+FROM postroom_campaign_mails m
+CROSS JOIN postroom_emails e ON e.id = m.email_id
+WHERE m.workspace = :workspace AND m.state = 'leaving'
+    AND (:prospect IS NULL OR m.prospect_id = :prospect)
+    AND (:campaign IS NULL OR m.campaign_id = :campaign)
+    AND e.status IN ('pending', 'retrying')
+ORDER BY e.id;
+
+-- Count for a window day: of the workspace, and of the sender.
+-- name: count_mail
+INSERT INTO postroom_campaign_days AS known (workspace, sender_id, day, used, accepted)
+SELECT :workspace, named.sender, :day, :used, :accepted
+FROM (SELECT '' AS sender UNION ALL SELECT :sender) AS named
+WHERE true
+ON CONFLICT (workspace, sender_id, day) DO UPDATE
+SET used = known.used + excluded.used,
+    accepted = known.accepted + excluded.accepted;
+
+-- What counts on a day, and on how many days before it mail was accepted: of the workspace, and of each sender.
+-- name: mail_counts
+SELECT sender_id,
+    sum(CASE WHEN day = :day THEN used ELSE 0 END),
+    sum(CASE WHEN day < :day AND accepted > 0 THEN 1 ELSE 0 END)
+FROM postroom_campaign_days
+WHERE workspace = :workspace
+GROUP BY sender_id;
+
+-- Whose turn it is: follow-ups that are due, the oldest first, then new prospects; campaigns by their launch, prospects
+-- by their enrolment. One probe of the index for each running campaign and sender.
+-- name: next_mail
+SELECT {mail}
+FROM (
+    SELECT c.launched_at, c.id, (
+        SELECT first.email_id
+        FROM postroom_campaign_mails first
+        WHERE first.workspace = :workspace AND first.campaign_id = c.id AND first.sender_id = sender.value
+            AND first.follow_up = lane.value AND first.state = 'ready'
+            AND first.due_day <= :day
+            AND (first.not_before IS NULL OR first.not_before <= :now)
+        ORDER BY first.due_day, first.number
+        LIMIT 1
+    ) AS email_id
+    FROM postroom_campaigns c
+    CROSS JOIN json_each(:senders) AS sender
+    CROSS JOIN json_each('[0, 1]') AS lane
+    WHERE c.workspace = :workspace AND c.status = 'running'
+) AS turn
+JOIN postroom_campaign_mails m ON m.email_id = turn.email_id
+ORDER BY m.follow_up DESC, m.due_day, turn.launched_at, turn.id, m.number
+LIMIT 1;
+
+-- A mail that has left before, came back, and is due again. One of which something is still to be concluded counts yet.
+-- name: next_retry
+SELECT {mail}
+FROM postroom_campaign_mails m
+CROSS JOIN postroom_emails e ON e.id = m.email_id
+CROSS JOIN postroom_campaigns c ON c.workspace = m.workspace AND c.id = m.campaign_id
+CROSS JOIN postroom_enrolments n
+    ON n.workspace = m.workspace AND n.campaign_id = m.campaign_id AND n.prospect_id = m.prospect_id
+WHERE m.workspace = :workspace AND m.state = 'leaving' AND NOT m.moved
+    AND e.status IN ('pending', 'retrying') AND e.due_at <= :now
+    AND e.route IN (SELECT value FROM json_each(:routes))
+    AND m.sender_id IN (SELECT value FROM json_each(:senders))
+    AND c.status = 'running' AND n.status = 'active'
+ORDER BY e.due_at, e.id
+LIMIT 1;
+
+-- Take such an email in hand.
+-- name: claim_mail
+DELETE FROM postroom_picked;
+INSERT INTO postroom_picked (id)
+SELECT id
+FROM postroom_emails
+WHERE id = :id AND status IN ('pending', 'retrying');
+UPDATE postroom_emails
+SET status = 'sending',
+    lease_token = lease_token + 1,
+    leased_until = CAST(:now + :lease * 1000000 AS INTEGER),
+    worker = :worker,
+    dot_noted_at = NULL,
+    last_attempt_at = :now
+WHERE id IN (SELECT id FROM postroom_picked);
+{picked};
+
+-- What is to come, where nobody has a turn now: the first due day, the first that was set aside, the first retry.
+-- name: next_turns
+SELECT
+    (
+        SELECT min(found.due_day)
+        FROM (
+            SELECT (
+                SELECT min(m.due_day)
+                FROM postroom_campaign_mails m
+                WHERE m.workspace = :workspace AND m.campaign_id = c.id AND m.sender_id = s.id
+                    AND m.follow_up = 1 AND m.state = 'ready' AND m.due_day > :day
+            ) AS due_day
+            FROM postroom_campaigns c
+            JOIN postroom_senders s ON s.workspace = c.workspace
+            WHERE c.workspace = :workspace AND c.status = 'running'
+        ) AS found
+    ),
+    (
+        SELECT min(m.not_before)
+        FROM postroom_campaign_mails m
+        WHERE m.workspace = :workspace AND m.state = 'ready' AND m.not_before > :now
+    ),
+    (
+        SELECT min(e.due_at)
+        FROM postroom_campaign_mails m
+        CROSS JOIN postroom_emails e ON e.id = m.email_id
+        WHERE m.workspace = :workspace AND m.state = 'leaving'
+            AND e.status IN ('pending', 'retrying') AND e.due_at > :now
+    );
+
+-- When a person was last handed a mail of a campaign.
+-- name: last_mail_to
+SELECT max(left_at)
+FROM postroom_campaign_mails
+WHERE workspace = :workspace AND prospect_id = :prospect AND state IN ('leaving', 'sent');
+
+-- What decides, at the last moment, whether a mail may leave.
+-- name: standing_of_mail
+SELECT m.workspace, m.state, m.day, c.status, n.status, s.paused_at
+FROM postroom_campaign_mails m
+JOIN postroom_campaigns c ON c.workspace = m.workspace AND c.id = m.campaign_id
+JOIN postroom_enrolments n
+    ON n.workspace = m.workspace AND n.campaign_id = m.campaign_id AND n.prospect_id = m.prospect_id
+JOIN postroom_senders s ON s.workspace = m.workspace AND s.id = m.sender_id
+WHERE m.email_id = :id;
+
+-- Where an enrolment stands from now on, provided it stands where it is believed to; what is null stays.
+-- name: set_enrolment
+UPDATE postroom_enrolments
+SET status = :status,
+    next_step = coalesce(:next_step, next_step),
+    last_sent_on = coalesce(:last_sent_on, last_sent_on),
+    reason = :reason,
+    updated_at = :now
+WHERE workspace = :workspace
+    AND (:campaign IS NULL OR campaign_id = :campaign)
+    AND (:prospect IS NULL OR prospect_id = :prospect)
+    AND status IN (SELECT value FROM json_each(:was))
+    AND (:because IS NULL OR reason = :because)
+RETURNING campaign_id, prospect_id;
+
+-- Have enrolments go on that were stopped for a reason; those that were not launched then are to be launched.
+-- name: revive_enrolments
+UPDATE postroom_enrolments
+SET status = CASE WHEN sequence_version IS NULL THEN 'enrolled' ELSE 'active' END,
+    reason = NULL,
+    updated_at = :now
+WHERE workspace = :workspace AND campaign_id = :campaign AND status = 'stopped' AND reason = :reason;
+
+-- End the enrolments of a campaign of which nothing can leave any more.
+-- name: end_stranded
+UPDATE postroom_enrolments AS e
+SET status = 'stopped',
+    reason = :reason,
+    updated_at = :now
+WHERE e.workspace = :workspace AND e.campaign_id = :campaign
+    AND e.status = 'active' AND e.sequence_version IS NOT NULL
+    AND NOT EXISTS (
+        SELECT 1
+        FROM postroom_campaign_mails m
+        WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
+            AND m.state IN ('ready', 'leaving')
+    )
+RETURNING number;
+
+-- Where an enrolment stands.
+-- name: find_enrolment
+SELECT status, number, reason
+FROM postroom_enrolments
+WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id = :prospect;
+
+-- The campaign is over if nobody of it is still to get something; its row if so.
+-- name: complete_campaign
+UPDATE postroom_campaigns AS c
+SET status = 'completed',
+    finished_at = :now
+WHERE c.workspace = :workspace AND c.id = :campaign AND c.status = 'running'
+    AND NOT EXISTS (
+        SELECT 1
+        FROM postroom_enrolments e
+        WHERE e.workspace = c.workspace AND e.campaign_id = c.id AND e.status IN ('enrolled', 'active', 'paused')
+    )
+RETURNING id;
+
+-- Somebody of a campaign that was over is to get something after all.
+-- name: reopen_campaign
+UPDATE postroom_campaigns
+SET status = 'running',
+    finished_at = NULL
+WHERE workspace = :workspace AND id = :campaign AND status = 'completed';
+
+-- Where a campaign stands from now on.
+-- name: set_campaign
+UPDATE postroom_campaigns
+SET status = :status,
+    launched_at = CASE WHEN :status = 'running' THEN coalesce(launched_at, :now) ELSE launched_at END,
+    paused_at = CASE WHEN :status = 'paused' THEN :now END,
+    pause_reason = :reason,
+    finished_at = CASE WHEN :status = 'cancelled' THEN :now END
+WHERE workspace = :workspace AND id = :campaign;
+
+-- How far the launch of a campaign has come.
+-- name: launched_to
+UPDATE postroom_campaigns
+SET launched_to = :number
+WHERE workspace = :workspace AND id = :campaign;
+
+-- Who has, or had, mail of a sequence already.
+-- name: scheduled_already
+SELECT DISTINCT m.prospect_id
+FROM postroom_campaign_mails m
+WHERE m.workspace = :workspace
+    AND m.prospect_id IN (SELECT value FROM json_each(:prospects))
+    AND m.sequence_id = :sequence;
+
+-- Settle what the launch has decided of enrolments.
+-- name: pin_enrolments
+UPDATE postroom_enrolments AS e
+SET status = pinned.status,
+    sequence_version = pinned.version,
+    sender_id = pinned.sender,
+    reason = pinned.reason,
+    updated_at = :now
+FROM (
+    SELECT
+        json_extract(value, '$.prospect') AS prospect, json_extract(value, '$.status') AS status,
+        json_extract(value, '$.version') AS version, json_extract(value, '$.sender') AS sender,
+        json_extract(value, '$.reason') AS reason
+    FROM json_each(:enrolments)
+) AS pinned
+WHERE e.workspace = :workspace AND e.campaign_id = :campaign AND e.prospect_id = pinned.prospect;
+
+-- When mails are to leave, by the forecast.
+-- name: plan_mails
+UPDATE postroom_campaign_mails AS m
+SET planned_at = slot.at
+FROM (
+    SELECT
+        json_extract(value, '$.campaign') AS campaign, json_extract(value, '$.number') AS number,
+        json_extract(value, '$.step') AS step, json_extract(value, '$.at') AS at
+    FROM json_each(:slots)
+) AS slot
+WHERE m.workspace = :workspace AND m.campaign_id = slot.campaign AND m.number = slot.number
+    AND m.step = slot.step AND m.state IN ('waiting', 'ready');
+
+-- The mails of a campaign by where they stand, and why.
+-- name: campaign_totals
+SELECT state, CASE WHEN state IN ('stopped', 'dead') THEN reason END, count(*)
+FROM postroom_campaign_mails
+WHERE workspace = :workspace AND campaign_id = :campaign
+GROUP BY 1, 2;
+
+-- How many steps the versions have that somebody of a campaign was pinned to.
+-- name: steps_by_version
+SELECT s.version, count(*)
+FROM postroom_campaigns c
+JOIN postroom_steps s ON s.workspace = c.workspace AND s.sequence_id = c.sequence_id
+WHERE c.workspace = :workspace AND c.id = :campaign
+GROUP BY s.version;
+
+-- Where what is counted for a day differs from the mails that count.
+-- name: miscounted_days
+SELECT sender_id, day, sum(noted_used), sum(used), sum(noted_accepted), sum(accepted)
+FROM (
+    SELECT sender_id, day, used AS noted_used, accepted AS noted_accepted, 0 AS used, 0 AS accepted
+    FROM postroom_campaign_days
+    WHERE workspace = :workspace
+    UNION ALL
+    SELECT '', day, 0, 0, 1, CASE WHEN state = 'sent' THEN 1 ELSE 0 END
+    FROM postroom_campaign_mails
+    WHERE workspace = :workspace AND day IS NOT NULL
+    UNION ALL
+    SELECT sender_id, day, 0, 0, 1, CASE WHEN state = 'sent' THEN 1 ELSE 0 END
+    FROM postroom_campaign_mails
+    WHERE workspace = :workspace AND day IS NOT NULL
+) AS both_ways
+GROUP BY sender_id, day
+HAVING sum(noted_used) <> sum(used) OR sum(noted_accepted) <> sum(accepted);
+
+-- The next mails of a campaign that have not come to their end, with whom they are for.
+-- name: waiting_mails
+SELECT {mail}, n.status, e.status, e.due_at
+FROM postroom_campaign_mails m
+JOIN postroom_enrolments n
+    ON n.workspace = m.workspace AND n.campaign_id = m.campaign_id AND n.prospect_id = m.prospect_id
+LEFT JOIN postroom_emails e ON e.id = m.email_id
+WHERE m.workspace = :workspace AND m.campaign_id = :campaign
+    AND (m.number, m.step) > (:number, :step)
+    AND m.state IN ('waiting', 'ready', 'leaving')
+ORDER BY m.number, m.step
+LIMIT :limit;
+
+-- Those of the running campaigns who are still to get something, in the order of enrolment: as the plan reads them.
+-- name: to_be_planned
+SELECT m.number, m.step, m.due_day
+FROM postroom_campaign_mails m
+WHERE m.workspace = :workspace AND m.campaign_id = :campaign AND m.number > :after
+    AND m.state IN ('waiting', 'ready', 'leaving')
+    AND m.due_day IS NOT NULL AND m.follow_up = :follow_up
+ORDER BY m.number
+LIMIT :limit;
+
+-- Hold the campaigns of workspaces: those that are named, and those of some emails. In one order, and before anything
+-- else that a transaction locks.
+-- name: hold_paces
+SELECT p.workspace
+FROM postroom_paces p
+WHERE p.workspace IN (
+    SELECT value FROM json_each(:workspaces)
+    UNION ALL
+    SELECT e.workspace FROM postroom_emails e WHERE e.id IN (SELECT value FROM json_each(:emails))
+    UNION ALL
+    SELECT m.workspace FROM postroom_campaign_mails m WHERE m.email_id IN (SELECT value FROM json_each(:emails))
+)
+ORDER BY p.workspace;
+
+-- The mails that some emails are, with whom they are for.
+-- name: mails_that_are
+SELECT m.email_id, m.workspace, m.campaign_id, m.prospect_id, p.normal_address, m.message_id
+FROM postroom_campaign_mails m
+JOIN postroom_prospects p ON p.workspace = m.workspace AND p.id = m.prospect_id
+WHERE m.email_id IN (SELECT value FROM json_each(:ids));
+
+-- Who has these addresses: in one workspace, or, where none is named, in all.
+-- name: prospects_at
+SELECT known.workspace, known.id, known.normal_address
+FROM json_each(:wanted) AS wanted
+CROSS JOIN postroom_prospects known INDEXED BY postroom_prospects_everywhere
+    ON known.normal_address = wanted.value ->> 'address'
+    AND (wanted.value ->> 'workspace' IS NULL OR known.workspace = wanted.value ->> 'workspace');
+
+-- Leave somebody alone until a day, in all campaigns of a workspace; who is away longer already stays so.
+-- name: set_aside_until
+UPDATE postroom_campaign_mails
+SET not_before = :until,
+    reason = CASE WHEN reason = :paused THEN reason ELSE :reason END,
+    changed_at = :now
+WHERE workspace = :workspace AND prospect_id = :prospect AND state IN ('waiting', 'ready')
+    AND (not_before IS NULL OR not_before < :until)
+RETURNING campaign_id;
+
+-- Note at a mail what came back about it; its row if that is new.
+-- name: note_returned
+UPDATE postroom_campaign_mails
+SET bounced = bounced OR :bounced,
+    complained = complained OR :complained
+WHERE email_id = :id
+    AND ((:bounced AND NOT bounced) OR (:complained AND NOT complained))
+RETURNING left_at;
+
+-- Count mail of a campaign that was sent, bounced or complained about, unless it left before the count began.
+-- name: count_campaign
+UPDATE postroom_campaigns
+SET sent = sent + :sent,
+    bounced = bounced + :bounced,
+    complained = complained + :complained
+WHERE workspace = :workspace AND id = :campaign
+    AND (counted_from IS NULL OR counted_from <= :left_at)
+RETURNING sent, bounced, complained;
+
+-- What is counted of a campaign.
+-- name: campaign_count
+SELECT sent, bounced, complained
+FROM postroom_campaigns
+WHERE workspace = :workspace AND id = :campaign;
+
+-- Count from now on.
+-- name: count_anew
+UPDATE postroom_campaigns
+SET sent = 0,
+    bounced = 0,
+    complained = 0,
+    counted_from = :now
+WHERE workspace = :workspace AND id = :campaign;
+
+-- A campaign pauses itself; of one that is paused already, the reason is the latest.
+-- name: pause_itself
+UPDATE postroom_campaigns
+SET status = 'paused',
+    paused_at = coalesce(paused_at, :now),
+    pause_reason = :reason
+WHERE workspace = :workspace AND id = :campaign AND status IN ('running', 'paused');
+
+-- What is counted of a campaign, beside what its mails say.
+-- name: miscounted_campaign
+SELECT c.sent, c.bounced, c.complained,
+    count(*) FILTER (WHERE m.state = 'sent'),
+    count(*) FILTER (WHERE m.bounced),
+    count(*) FILTER (WHERE m.complained)
+FROM postroom_campaigns c
+LEFT JOIN postroom_campaign_mails m
+    ON m.workspace = c.workspace AND m.campaign_id = c.id
+    AND (c.counted_from IS NULL OR c.counted_from <= m.left_at)
+WHERE c.workspace = :workspace AND c.id = :campaign
+GROUP BY c.workspace, c.id;

@@ -4,6 +4,8 @@
                           of the workspace in which whoever answered is a prospect
     bounced for good,     ends what is left in the whole workspace, and counts towards the limits
     complained
+    unsubscribed          by a message in the thread: ends what is left in the whole workspace, and puts whom the mail
+                          was for on the list
     autoresponded         ends nothing; where it says from when somebody is back, they are left alone until that day
 
 One order of locks: the campaigns of a workspace are held before its emails, as launches, acts and looks do, and of
@@ -23,13 +25,14 @@ from postroom.campaigns.prospects import find_prospect
 from postroom.campaigns.reconciling import PAUSED
 from postroom.campaigns.stopping import stop_enrolments
 from postroom.campaigns.workspace import workspace_settings
+from postroom.errors import InvalidEmail
 from postroom.store.consequences import Matched, stop_after
 from postroom.store.contract import moment
 from postroom.store.matching import same_message_id
 from postroom.store.plan import Plan, ask
 from postroom.store.returns import Note, Noted
-from postroom.store.suppressions import suppress
-from postroom.vocabulary import EmailId, EnrolmentStatus, Return, WaitReason
+from postroom.store.suppressions import Stop, suppress
+from postroom.vocabulary import EmailId, EnrolmentStatus, Return, SuppressionReason, SuppressionScope, WaitReason
 
 
 def hold_campaigns(*, emails: Iterable[EmailId] = (), workspaces: Iterable[str] = ()) -> Plan[frozenset[str]]:
@@ -108,8 +111,28 @@ def _follow(noted: Noted, workspace: str, mail: _Mail | None) -> Plan[None]:
             yield from _ended_for_good(workspace, note, mail, EnrolmentStatus.BOUNCED, reason)
         case Return.COMPLAINED if noted.suppressed or (yield from _suppressed_late(noted, mail)):
             yield from _ended_for_good(workspace, note, mail, EnrolmentStatus.COMPLAINED, str(Return.COMPLAINED))
+        case Return.UNSUBSCRIBED if mail is not None:
+            yield from suppress(_wish(mail))
+            yield from _end(workspace, mail.prospect_id, EnrolmentStatus.UNSUBSCRIBED, str(Return.UNSUBSCRIBED))
         case _:
             pass
+
+
+def _wish(mail: _Mail) -> list[Stop]:
+    """That whom a mail was for has answered with a wish to be left alone; nothing, where no list can hold the address."""
+    try:
+        return [
+            Stop(
+                address=mail.address,
+                reason=SuppressionReason.UNSUBSCRIBE,
+                scope=SuppressionScope.WORKSPACE,
+                workspace=mail.workspace,
+                evidence="asked for it in an answer",
+                email_id=mail.id,
+            )
+        ]
+    except InvalidEmail:
+        return []
 
 
 def _ended_for_good(workspace: str, note: Note, mail: _Mail | None, ends: EnrolmentStatus, reason: str) -> Plan[None]:

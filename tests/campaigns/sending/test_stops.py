@@ -36,6 +36,7 @@ from postroom.vocabulary import (
 )
 from tests.campaigns.sending.stage import MONDAY, OPEN_ALWAYS, SHOP, Stage, fails, sent
 
+WAITED_FOR = "SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
 _ids = count(1)
 
 
@@ -162,6 +163,14 @@ def test_an_unsubscribe_stops_the_whole_workspace_p12(two: Stage) -> None:
     assert ended(two)["summer"] == ("unsubscribed", "unsubscribed"), "who comes back is not mailed by surprise"
 
 
+def test_an_answer_that_says_only_unsubscribe_is_one_p12(two: Stage) -> None:
+    came_back(two, about(two, Return.UNSUBSCRIBED, "p1:spring-words:1", address="me@home.example"))
+
+    assert ended(two) == {"spring": ("unsubscribed", "unsubscribed"), "summer": ("unsubscribed", "unsubscribed")}
+    [entry] = two.run(suppressions(limit=9))
+    assert (entry.address, entry.reason, entry.workspace) == ("p1@example.org", SuppressionReason.UNSUBSCRIBE, SHOP)
+
+
 def test_an_unsubscribe_from_another_kind_stops_no_campaign_p12(two: Stage) -> None:
     two.run(unsubscribed(ticket(two, "p1:spring-words:1", kind="digest"), Wish.KIND))
 
@@ -189,7 +198,13 @@ def test_nothing_else_stops_anybody_p12(two: Stage, fields: dict[str, Any]) -> N
 
 def test_it_is_heard_when_the_email_itself_is_not_kept_p12(two: Stage) -> None:
     two.run(forget(two.mail("p1:spring-words:1").id))
-    came_back(two, about(two, Return.BOUNCED, "p1:spring-words:1"))
+    stranger = about(two, Return.BOUNCED, "p1:spring-words:1", address="a.stranger@example.net")
+    came_back(two, stranger)
+    assert ended(two)["summer"] == ("active", None)
+    alias = about(
+        two, Return.BOUNCED, "p1:spring-words:1", address="p1@inside.example.org", aliases=("P1@example.org",)
+    )
+    came_back(two, alias)
 
     assert ended(two)["summer"] == ("bounced", "bounced: 550 5.1.1")
     assert [entry.reason for entry in two.run(suppressions(limit=9))] == [SuppressionReason.HARD_BOUNCE]
@@ -459,7 +474,7 @@ def test_a_look_and_a_return_never_wait_for_each_other_for_ever(two: Stage) -> N
         """What a look does, with the moment in between in which the return arrives."""
         yield from hold_campaigns(workspaces=[SHOP])
         ready.set()
-        while postgres and not (yield ask_sql("SELECT 1 FROM pg_locks WHERE NOT granted")):
+        while postgres and not (yield ask_sql(WAITED_FOR)):
             pass  # until the return waits for this transaction; on SQLite it cannot even begin
         yield ask("lock", ids=[email.id])
 

@@ -13,6 +13,7 @@ from postroom.testing.http import ReceivedRequest, ScriptedHttp
 from postroom.testing.proxy import FaultProxy
 from postroom.testing.record import ReceivedMessage
 from postroom.testing.smtp import ScriptedSmtp
+from postroom.testing.virtual import VirtualClock, VirtualWorker
 
 __all__ = [
     "FaultProxy",
@@ -23,4 +24,6 @@ __all__ = [
     "Rule",
     "ScriptedHttp",
     "ScriptedSmtp",
+    "VirtualClock",
+    "VirtualWorker",
 ]

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from postroom.campaigns.checking import Checked
 from postroom.campaigns.describing import Description, read_description
 from postroom.campaigns.importing import Imported
 from postroom.campaigns.table import open_table
@@ -53,6 +52,3 @@ def make_draft(campaigns: CampaignOperations, changes: Mapping[str, Any] | None 
         return campaigns.import_prospects(WORKSPACE, table, by=TEAM, campaign=CAMPAIGN)
 
 
-def checked(campaigns: CampaignOperations) -> Checked:
-    """What a check finds; each of the mails is rendered for that."""
-    return campaigns.check(WORKSPACE, CAMPAIGN)

@@ -1,31 +1,26 @@
-"""The weeks of the campaign in seconds: the real store, worker and mail server, on a clock that is moved.
-
-Once nothing comes between, and what was sent is what the forecast said. Once all happens that happens to campaigns.
-"""
+"""The weeks of the campaign in seconds: the real store, worker and mail server, on a clock that is moved."""
 
 from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from random import Random
-from urllib.request import Request, urlopen
 
-from examples.outreach.log import Delivery, ServerLog
-from examples.outreach.returned import absence, bounce, complaint, reply
+from examples.outreach.log import ServerLog
 from examples.outreach.rules import Facts
-from examples.outreach.team import CAMPAIGN, RETURNS, TEAM, WORKSPACE, description, make_draft, settings_of
+from examples.outreach.team import CAMPAIGN, TEAM, WORKSPACE, description, make_draft, settings_of
 from examples.portals.serving import bound, served
 from postroom import Outbox
+from postroom.campaigns import SendingSettings
 from postroom.campaigns.checking import Checked
 from postroom.campaigns.forecasting import Forecast
 from postroom.campaigns.launching import Launched
 from postroom.operate.campaigns import CampaignOperations
-from postroom.returns.intake.taking import Taker
 from postroom.testing import ScriptedSmtp, VirtualClock, VirtualWorker
 from postroom.web import unsubscribe
 
@@ -73,7 +68,7 @@ class Play:
         return datetime(day.year, day.month, day.day, hour, minute, tzinfo=self.settings.zone).astimezone(UTC)
 
     @property
-    def settings(self):  # type: ignore[no-untyped-def]
+    def settings(self) -> SendingSettings:
         return self.campaigns.settings_of(WORKSPACE).sending
 
     def facts(self, *, quiet: bool) -> Facts:

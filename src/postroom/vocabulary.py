@@ -181,6 +181,8 @@ class WaitReason(StrEnum):
     WAITING_STEP = "waiting_step"
     """The step before it has not been sent, or was sent too few days ago."""
     PAUSED = "paused"
+    AWAY = "away"
+    """Its prospect is not there, and has said until when."""
     SENDER_DOWN = "sender_down"
 
 
@@ -206,6 +208,7 @@ class EnrolmentStatus(StrEnum):
     REPLIED = "replied"
     UNSUBSCRIBED = "unsubscribed"
     BOUNCED = "bounced"
+    COMPLAINED = "complained"
     COMPLETED = "completed"
     """The last step was sent."""
     STOPPED = "stopped"

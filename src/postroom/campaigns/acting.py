@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from postroom.campaigns.launching import CANCELLED, Launched, held_campaign, launch, set_campaign
+from postroom.campaigns.limits import count_anew_if_over
 from postroom.campaigns.mails import ring
 from postroom.campaigns.reconciling import PAUSED
 from postroom.campaigns.stopping import Stopped, stop_enrolments
@@ -22,7 +23,7 @@ def pause_campaign(workspace: str, id: str, *, reason: str | None = None) -> Pla
 
 def resume_campaign(workspace: str, id: str) -> Course[Launched]:
     """Let it run again. What became due meanwhile leaves within windows, quota and gap; a launch that the pause had
-    cut short goes on."""
+    cut short goes on. One that is over a limit is judged from now on by what leaves from now on."""
     yield _resumed(workspace, id)
     return (yield from launch(workspace, id))
 
@@ -30,6 +31,7 @@ def resume_campaign(workspace: str, id: str) -> Course[Launched]:
 def _resumed(workspace: str, id: str) -> Plan[None]:
     campaign = yield from _held_in(workspace, id, CampaignStatus.RUNNING, CampaignStatus.PAUSED)
     if campaign.status is CampaignStatus.PAUSED:
+        yield from count_anew_if_over(workspace, id)
         yield from set_campaign(workspace, id, CampaignStatus.RUNNING)
 
 

@@ -107,7 +107,8 @@ def _wait_of_step(mail: Mail, due_at: datetime | None, standing: _Standing) -> W
     """It waits for the step before, for its day, or for its next attempt."""
     until = due_at if mail.state is MailState.LEAVING else mail.not_before
     if until is not None and until > standing.now:
-        return Wait(reason=WaitReason.GAP, until=next_open(standing.settings, until))
+        reason = WaitReason.AWAY if (mail.reason or "").startswith(WaitReason.AWAY) else WaitReason.GAP
+        return Wait(reason=reason, until=next_open(standing.settings, until))
     if mail.due_day is None:
         return Wait(reason=WaitReason.WAITING_STEP, until=None, detail=f"step {mail.step - 1}")
     opening = next(openings(standing.settings, mail.due_day), None) if mail.step > 1 else None

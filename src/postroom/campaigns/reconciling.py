@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 from postroom.campaigns.counting import count_mail
+from postroom.campaigns.limits import count_mail_of
 from postroom.campaigns.mails import GONE, Mail, mails_of_enrolment, put_mail, read_mail, written_day
 from postroom.campaigns.sequences import steps_of
 from postroom.campaigns.settings import SendingSettings
@@ -36,6 +37,13 @@ PAUSED = "paused"
 OPEN = (EnrolmentStatus.ACTIVE, EnrolmentStatus.PAUSED)
 """Enrolments that are still to get something."""
 ENDED = (MailState.DEAD, MailState.STOPPED)
+LEFT_ALONE = (
+    EnrolmentStatus.REPLIED,
+    EnrolmentStatus.UNSUBSCRIBED,
+    EnrolmentStatus.BOUNCED,
+    EnrolmentStatus.COMPLAINED,
+)
+"""Enrolments that ended by what came back."""
 
 
 def reconcile(workspace: str, settings: SendingSettings, *, now: datetime) -> Plan[bool]:
@@ -69,11 +77,11 @@ def _conclude(workspace: str, mail: Mail, dead_reason: str | None, present: _Pre
         case Status.PENDING | Status.RETRYING:
             yield from _came_back(workspace, mail)
         case Status.DEAD if dead_reason == DeadReason.SUPPRESSED:
-            yield from end_with(workspace, mail, MailState.STOPPED, dead_reason)
+            yield from _stopped(workspace, mail, dead_reason)
         case Status.DEAD:
             yield from end_with(workspace, mail, MailState.DEAD, dead_reason or Status.DEAD.value)
         case Status.CANCELLED:
-            yield from end_with(workspace, mail, MailState.STOPPED, Status.CANCELLED.value)
+            yield from _stopped(workspace, mail, Status.CANCELLED.value)
         case str() as status if status == GONE:
             yield from end_with(workspace, mail, MailState.STOPPED, GONE)
         case _:  # on its way, or in doubt
@@ -92,6 +100,7 @@ def _sent(workspace: str, mail: Mail, present: _Present) -> Plan[None]:
     day = mail.day or present.day
     yield from count_mail(workspace, mail.sender_id, day, used=0 if mail.day else 1, accepted=1)
     yield from put_mail(replace(mail, state=MailState.SENT, day=day, reason=None))
+    yield from count_mail_of(workspace, mail.campaign_id, left_at=mail.left_at, sent=1)
     mails = yield from mails_of_enrolment(workspace, mail.campaign_id, mail.number)
     following = next((each for each in mails if each.step == mail.step + 1), None)
     if following is None:
@@ -109,7 +118,8 @@ def _follow(workspace: str, mail: Mail, following: Mail, day: date, present: _Pr
     due = day + timedelta(days=steps[following.step - 1].delay_days)
     following = replace(following, due_day=due, planned_at=present.forecast(due))
     if following.state is MailState.WAITING and status is EnrolmentStatus.ACTIVE:
-        following = replace(following, state=MailState.READY, reason=None)
+        reason = following.reason if following.not_before else None  # whose person is away
+        following = replace(following, state=MailState.READY, reason=reason)
     elif following.state is MailState.WAITING:
         following = replace(following, reason=PAUSED)
     yield from put_mail(following)
@@ -128,9 +138,8 @@ def _came_back(workspace: str, mail: Mail) -> Plan[None]:
         yield from put_mail(replace(mail, state=MailState.LEAVING, reason=None))
         return
     yield from acts.cancel([mail.id], actor=None, strict=False)
-    yield from put_mail(
-        replace(mail, state=MailState.STOPPED, email_status=Status.CANCELLED, reason=mail.reason or status.value)
-    )
+    reason = mail.reason or (yield from _came_of(workspace, mail)) or status.value
+    yield from put_mail(replace(mail, state=MailState.STOPPED, email_status=Status.CANCELLED, reason=reason))
 
 
 def _campaign_goes_on(workspace: str, mail: Mail) -> Plan[bool]:
@@ -148,6 +157,17 @@ def _revive(workspace: str, mail: Mail) -> Plan[None]:
 
 
 # ---------------------------------------------------------------- the end
+
+
+def _stopped(workspace: str, mail: Mail, reason: str) -> Plan[None]:
+    """Its email was kept from leaving; where that is because of what came back, the mail says what that was."""
+    yield from end_with(workspace, mail, MailState.STOPPED, (yield from _came_of(workspace, mail)) or reason)
+
+
+def _came_of(workspace: str, mail: Mail) -> Plan[str | None]:
+    """What came back, if the enrolment has ended by it."""
+    rows = yield ask("find_enrolment", workspace=workspace, campaign=mail.campaign_id, prospect=mail.prospect_id)
+    return next((reason or status for status, _, reason in rows if status in LEFT_ALONE), None)
 
 
 def end_with(workspace: str, mail: Mail, state: MailState, reason: str) -> Plan[None]:

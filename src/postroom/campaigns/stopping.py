@@ -23,6 +23,7 @@ OPEN = (EnrolmentStatus.ENROLLED, EnrolmentStatus.ACTIVE, EnrolmentStatus.PAUSED
 _ENDS = {
     SuppressionReason.UNSUBSCRIBE: EnrolmentStatus.UNSUBSCRIBED,
     SuppressionReason.HARD_BOUNCE: EnrolmentStatus.BOUNCED,
+    SuppressionReason.COMPLAINT: EnrolmentStatus.COMPLAINED,
 }
 
 

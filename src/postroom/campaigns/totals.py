@@ -67,7 +67,7 @@ def discrepancies(workspace: str, campaign_id: str, *, page: int = 500) -> Cours
         after = enrolments[-1].number
     totals = yield totals_of(workspace, campaign_id)
     found = [] if totals.mails == expected else [_different("mails", expected, totals.mails)]
-    return (*found, *(yield _miscounted(workspace)))
+    return (*found, *(yield _miscounted_returns(workspace, campaign_id)), *(yield _miscounted(workspace)))
 
 
 def _steps_by_version(workspace: str, campaign_id: str) -> Plan[dict[int, int]]:
@@ -86,6 +86,17 @@ def _miscounted(workspace: str) -> Plan[list[Discrepancy]]:
         if noted_accepted != accepted:
             found.append(_different(f"accepted {whose}on {day}", int(accepted), int(noted_accepted)))
     return found
+
+
+def _miscounted_returns(workspace: str, campaign_id: str) -> Plan[list[Discrepancy]]:
+    """What the limits are judged by, beside what the mails say."""
+    rows = yield ask("miscounted_campaign", workspace=workspace, campaign=campaign_id)
+    return [
+        _different(f"{what} of the campaign", int(found), int(noted))
+        for row in rows
+        for what, noted, found in zip(("sent", "bounced", "complained"), row[:3], row[3:], strict=True)
+        if noted != found
+    ]
 
 
 def _different(what: str, expected: int, found: int) -> Discrepancy:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 from uuid import UUID
 
+from postroom.campaigns.suppressing import suppress_in_campaigns
 from postroom.operate.recognise import email_id
 from postroom.operate.recording import By, alone, line, refused_on_record
 from postroom.operate.stops import read_address
@@ -36,7 +37,6 @@ from postroom.store.suppressions import (
     Stop,
     Suppression,
     stopped_by,
-    suppress,
     suppressions,
     suppressions_of,
     unsuppress,
@@ -148,7 +148,7 @@ class Suppressing(Shell):
 def _added(stop: Stop, by: By, workspaces: Workspaces) -> Plan[Suppression]:
     if not is_theirs(stop, workspaces):
         raise SuppressionShared
-    [entry] = yield from suppress([stop])
+    [entry] = yield from suppress_in_campaigns([stop])
     yield from _line(by, "suppress", entry)
     return entry
 

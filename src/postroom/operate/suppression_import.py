@@ -7,6 +7,7 @@ from contextlib import closing
 from itertools import islice
 from typing import BinaryIO
 
+from postroom.campaigns.suppressing import suppress_in_campaigns
 from postroom.errors import InvalidEmail
 from postroom.operate.recording import By, in_short, line, name_of, new_tie
 from postroom.operate.stops import read_stop
@@ -14,7 +15,7 @@ from postroom.operate.suppression_lists import ImportReport, Line, Refused, read
 from postroom.operate.suppression_rights import SuppressionShared, is_theirs
 from postroom.operate.values import Workspaces
 from postroom.store.plan import Course, Plan
-from postroom.store.suppressions import Stop, suppress
+from postroom.store.suppressions import Stop
 from postroom.vocabulary import SuppressionReason
 
 WHAT = "suppressions_import"
@@ -64,7 +65,7 @@ def _taken(
             stops.append(_stop_of(each, defaults, by, workspaces))
         except (InvalidEmail, SuppressionShared) as error:
             refused.append(Refused(line=each.number, problem=str(error)))
-    entries = (yield from suppress(stops)) if stops else []
+    entries = (yield from suppress_in_campaigns(stops)) if stops else []
     added = sum(entry.created_at == entry.noted_at for entry in entries)
     return report.and_more(lines=len(batch), taken=len(stops), added=added, refused=refused)
 

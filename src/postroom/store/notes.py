@@ -96,6 +96,8 @@ class Noted:
     """It was known already; nothing was done."""
     suppressed: bool = False
     """Its recipient is mailed no more."""
+    workspace: str | None = None
+    """Of the email; None where that is not known, or not there any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

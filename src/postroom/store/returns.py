@@ -273,6 +273,7 @@ def _noted(each: Arrival) -> Noted:
         email_id=each.email_id,
         duplicate=not each.new,
         suppressed=each.suppressed,
+        workspace=each.email.workspace if each.email else None,
     )
 
 

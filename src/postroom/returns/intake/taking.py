@@ -17,7 +17,8 @@ from postroom.returns.intake.identity import SOURCE, identity
 from postroom.returns.intake.noting import notes_of
 from postroom.returns.reading import Reading, Unclear, read
 from postroom.returns.reading.limits import OCTETS
-from postroom.store.returns import Noted, Raw, note_returns
+from postroom.returns.recording import record_returns
+from postroom.store.returns import Noted, Raw
 
 READ = OCTETS
 """Octets of a message that are looked at; a longer one is known by its beginning."""
@@ -76,7 +77,7 @@ class Taker:
             reading, source=SOURCE, source_id=identity(octets), delivered_to=delivered_to, paths=self._paths
         )
         reach("returns_before_commit")
-        noted = self._database.run(note_returns(notes, raw=None if reading.kind is Unclear.OWN else raw))
+        noted = self._database.run(record_returns(notes, raw=None if reading.kind is Unclear.OWN else raw))
         reach("returns_committed")
         taken = Taken(reading=reading, noted=tuple(noted))
         logger.info(

@@ -5,15 +5,16 @@ Both may happen any number of times, one after the other or at once: what holds 
 
 from __future__ import annotations
 
+from postroom.campaigns.suppressing import suppress_in_campaigns
+from postroom.returns.recording import record_returns
 from postroom.returns.unsubscribing.asking import Wish
 from postroom.sealing import Ticket
 from postroom.store.plan import Plan
-from postroom.store.returns import Mention, Note, note_returns
+from postroom.store.returns import Mention, Note
 from postroom.store.suppressions import (
     Stop,
     Suppression,
     normal_address,
-    suppress,
     suppressions_of,
     unsuppress,
 )
@@ -29,10 +30,10 @@ EVIDENCE = {
 def unsubscribed(ticket: Ticket, wish: Wish) -> Plan[Suppression]:
     """Stop what can be unsubscribed from: in the workspace of the email, or of its kind where only that is wished.
 
-    Once this has committed, no such email goes to the address any more. The one place that records it: as an entry, and
-    as something that came back about the email, once for each email and address.
+    Once this has committed, no such email goes to the address any more, and campaigns have stopped for it. The one place
+    that records it: as an entry, and as something that came back about the email, once for each email and address.
     """
-    yield from note_returns([_note(ticket)])
+    yield from record_returns([_note(ticket)])
     only_kind = wish is Wish.KIND and bool(ticket.kind)
     stop = Stop(
         address=ticket.address,
@@ -43,7 +44,7 @@ def unsubscribed(ticket: Ticket, wish: Wish) -> Plan[Suppression]:
         evidence=EVIDENCE[wish],
         email_id=ticket.email_id,
     )
-    [entry] = yield from suppress([stop])
+    [entry] = yield from suppress_in_campaigns([stop], reason=Return.UNSUBSCRIBED.value)
     return entry
 
 

@@ -444,3 +444,106 @@ WHERE m.workspace = :workspace::text AND m.campaign_id = :campaign::text AND m.n
     AND m.due_day IS NOT NULL AND m.follow_up = :follow_up::boolean
 ORDER BY m.number
 LIMIT :limit::bigint;
+
+-- Hold the campaigns of workspaces: those that are named, and those of some emails. In one order, and before anything
+-- else that a transaction locks.
+-- name: hold_paces
+SELECT p.workspace
+FROM postroom.paces p
+WHERE p.workspace IN (
+    SELECT json_array_elements_text((:workspaces::text)::json)
+    UNION ALL
+    SELECT e.workspace
+    FROM postroom.emails e
+    WHERE e.id = ANY (ARRAY (SELECT json_array_elements_text((:emails::text)::json)::uuid))
+    UNION ALL
+    SELECT m.workspace
+    FROM postroom.campaign_mails m
+    WHERE m.email_id = ANY (ARRAY (SELECT json_array_elements_text((:emails::text)::json)::uuid))
+)
+ORDER BY p.workspace
+FOR UPDATE;
+
+-- The mails that some emails are, with whom they are for.
+-- name: mails_that_are
+SELECT m.email_id::text, m.workspace, m.campaign_id, m.prospect_id, p.normal_address, m.message_id
+FROM postroom.campaign_mails m
+JOIN postroom.prospects p ON p.workspace = m.workspace AND p.id = m.prospect_id
+WHERE m.email_id = ANY (ARRAY (SELECT json_array_elements_text((:ids::text)::json)::uuid));
+
+-- Who has these addresses, in the workspaces that have campaigns: in one of them, or, where none is named, in all.
+-- name: prospects_at
+SELECT found.workspace, found.id, found.normal_address
+FROM json_to_recordset((:wanted::text)::json) AS wanted (address text, workspace text)
+JOIN postroom.paces p ON p.workspace = wanted.workspace OR wanted.workspace IS NULL
+CROSS JOIN LATERAL (
+    SELECT known.workspace, known.id, known.normal_address
+    FROM postroom.prospects known
+    WHERE known.workspace = p.workspace AND known.normal_address = wanted.address
+    LIMIT 1
+) AS found;
+
+-- Leave somebody alone until a day, in all campaigns of a workspace; who is away longer already stays so.
+-- name: set_aside_until
+UPDATE postroom.campaign_mails
+SET not_before = (:until::text)::timestamptz,
+    reason = CASE WHEN reason = :paused::text THEN reason ELSE :reason::text END,
+    changed_at = {now}
+WHERE workspace = :workspace::text AND prospect_id = :prospect::text AND state IN ('waiting', 'ready')
+    AND (not_before IS NULL OR not_before < (:until::text)::timestamptz)
+RETURNING campaign_id;
+
+-- Note at a mail what came back about it; its row if that is new.
+-- name: note_returned
+UPDATE postroom.campaign_mails
+SET bounced = bounced OR :bounced::boolean,
+    complained = complained OR :complained::boolean
+WHERE email_id = :id::uuid
+    AND ((:bounced::boolean AND NOT bounced) OR (:complained::boolean AND NOT complained))
+RETURNING left_at;
+
+-- Count mail of a campaign that was sent, bounced or complained about, unless it left before the count began.
+-- name: count_campaign
+UPDATE postroom.campaigns
+SET sent = sent + :sent::bigint,
+    bounced = bounced + :bounced::bigint,
+    complained = complained + :complained::bigint
+WHERE workspace = :workspace::text AND id = :campaign::text
+    AND (counted_from IS NULL OR counted_from <= (:left_at::text)::timestamptz)
+RETURNING sent, bounced, complained;
+
+-- What is counted of a campaign.
+-- name: campaign_count
+SELECT sent, bounced, complained
+FROM postroom.campaigns
+WHERE workspace = :workspace::text AND id = :campaign::text;
+
+-- Count from now on.
+-- name: count_anew
+UPDATE postroom.campaigns
+SET sent = 0,
+    bounced = 0,
+    complained = 0,
+    counted_from = {now}
+WHERE workspace = :workspace::text AND id = :campaign::text;
+
+-- A campaign pauses itself; of one that is paused already, the reason is the latest.
+-- name: pause_itself
+UPDATE postroom.campaigns
+SET status = 'paused',
+    paused_at = coalesce(paused_at, {now}),
+    pause_reason = :reason::text
+WHERE workspace = :workspace::text AND id = :campaign::text AND status IN ('running', 'paused');
+
+-- What is counted of a campaign, beside what its mails say.
+-- name: miscounted_campaign
+SELECT c.sent, c.bounced, c.complained,
+    count(*) FILTER (WHERE m.state = 'sent'),
+    count(*) FILTER (WHERE m.bounced),
+    count(*) FILTER (WHERE m.complained)
+FROM postroom.campaigns c
+LEFT JOIN postroom.campaign_mails m
+    ON m.workspace = c.workspace AND m.campaign_id = c.id
+    AND (c.counted_from IS NULL OR c.counted_from <= m.left_at)
+WHERE c.workspace = :workspace::text AND c.id = :campaign::text
+GROUP BY c.workspace, c.id;

@@ -451,3 +451,98 @@ WHERE m.workspace = :workspace AND m.campaign_id = :campaign AND m.number > :aft
     AND m.due_day IS NOT NULL AND m.follow_up = :follow_up
 ORDER BY m.number
 LIMIT :limit;
+
+-- Hold the campaigns of workspaces: those that are named, and those of some emails. In one order, and before anything
+-- else that a transaction locks.
+-- name: hold_paces
+SELECT p.workspace
+FROM postroom_paces p
+WHERE p.workspace IN (
+    SELECT value FROM json_each(:workspaces)
+    UNION ALL
+    SELECT e.workspace FROM postroom_emails e WHERE e.id IN (SELECT value FROM json_each(:emails))
+    UNION ALL
+    SELECT m.workspace FROM postroom_campaign_mails m WHERE m.email_id IN (SELECT value FROM json_each(:emails))
+)
+ORDER BY p.workspace;
+
+-- The mails that some emails are, with whom they are for.
+-- name: mails_that_are
+SELECT m.email_id, m.workspace, m.campaign_id, m.prospect_id, p.normal_address, m.message_id
+FROM postroom_campaign_mails m
+JOIN postroom_prospects p ON p.workspace = m.workspace AND p.id = m.prospect_id
+WHERE m.email_id IN (SELECT value FROM json_each(:ids));
+
+-- Who has these addresses, in the workspaces that have campaigns: in one of them, or, where none is named, in all.
+-- name: prospects_at
+SELECT known.workspace, known.id, known.normal_address
+FROM json_each(:wanted) AS wanted
+CROSS JOIN postroom_paces p
+    ON p.workspace = wanted.value ->> 'workspace' OR wanted.value ->> 'workspace' IS NULL
+CROSS JOIN postroom_prospects known
+    ON known.workspace = p.workspace AND known.normal_address = wanted.value ->> 'address';
+
+-- Leave somebody alone until a day, in all campaigns of a workspace; who is away longer already stays so.
+-- name: set_aside_until
+UPDATE postroom_campaign_mails
+SET not_before = :until,
+    reason = CASE WHEN reason = :paused THEN reason ELSE :reason END,
+    changed_at = :now
+WHERE workspace = :workspace AND prospect_id = :prospect AND state IN ('waiting', 'ready')
+    AND (not_before IS NULL OR not_before < :until)
+RETURNING campaign_id;
+
+-- Note at a mail what came back about it; its row if that is new.
+-- name: note_returned
+UPDATE postroom_campaign_mails
+SET bounced = bounced OR :bounced,
+    complained = complained OR :complained
+WHERE email_id = :id
+    AND ((:bounced AND NOT bounced) OR (:complained AND NOT complained))
+RETURNING left_at;
+
+-- Count mail of a campaign that was sent, bounced or complained about, unless it left before the count began.
+-- name: count_campaign
+UPDATE postroom_campaigns
+SET sent = sent + :sent,
+    bounced = bounced + :bounced,
+    complained = complained + :complained
+WHERE workspace = :workspace AND id = :campaign
+    AND (counted_from IS NULL OR counted_from <= :left_at)
+RETURNING sent, bounced, complained;
+
+-- What is counted of a campaign.
+-- name: campaign_count
+SELECT sent, bounced, complained
+FROM postroom_campaigns
+WHERE workspace = :workspace AND id = :campaign;
+
+-- Count from now on.
+-- name: count_anew
+UPDATE postroom_campaigns
+SET sent = 0,
+    bounced = 0,
+    complained = 0,
+    counted_from = :now
+WHERE workspace = :workspace AND id = :campaign;
+
+-- A campaign pauses itself; of one that is paused already, the reason is the latest.
+-- name: pause_itself
+UPDATE postroom_campaigns
+SET status = 'paused',
+    paused_at = coalesce(paused_at, :now),
+    pause_reason = :reason
+WHERE workspace = :workspace AND id = :campaign AND status IN ('running', 'paused');
+
+-- What is counted of a campaign, beside what its mails say.
+-- name: miscounted_campaign
+SELECT c.sent, c.bounced, c.complained,
+    count(*) FILTER (WHERE m.state = 'sent'),
+    count(*) FILTER (WHERE m.bounced),
+    count(*) FILTER (WHERE m.complained)
+FROM postroom_campaigns c
+LEFT JOIN postroom_campaign_mails m
+    ON m.workspace = c.workspace AND m.campaign_id = c.id
+    AND (c.counted_from IS NULL OR c.counted_from <= m.left_at)
+WHERE c.workspace = :workspace AND c.id = :campaign
+GROUP BY c.workspace, c.id;

@@ -1,0 +1,194 @@
+"""What follows for campaigns from what came back (P12), in the transaction that takes it down.
+
+    replied               ends what is left of the campaign whose mail was answered; where it was none, of all campaigns
+                          of the workspace in which whoever answered is a prospect
+    bounced for good,     ends what is left in the whole workspace, and counts towards the limits
+    complained
+    autoresponded         ends nothing; where it says from when somebody is back, they are left alone until that day
+
+One order of locks: the campaigns of a workspace are held before its emails, as launches, acts and looks do, and of
+several workspaces in the order of their names. So `hold_campaigns` is what such a transaction begins with; what it did
+not hold, it does not touch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+
+from postroom.campaigns.limits import count_mail_of
+from postroom.campaigns.mails import ring, store_clock
+from postroom.campaigns.prospects import find_prospect
+from postroom.campaigns.reconciling import PAUSED
+from postroom.campaigns.stopping import stop_enrolments
+from postroom.campaigns.workspace import workspace_settings
+from postroom.store.consequences import Matched, stop_after
+from postroom.store.contract import moment
+from postroom.store.matching import same_message_id
+from postroom.store.plan import Plan, ask
+from postroom.store.returns import Note, Noted
+from postroom.store.suppressions import suppress
+from postroom.vocabulary import EmailId, EnrolmentStatus, Return, WaitReason
+
+
+def hold_campaigns(*, emails: Iterable[EmailId] = (), workspaces: Iterable[str] = ()) -> Plan[frozenset[str]]:
+    """Hold the workspaces that are named, and those of these emails, as far as they have campaigns; which do."""
+    rows = yield ask("hold_paces", emails=sorted(set(emails)), workspaces=sorted(set(workspaces)))
+    return frozenset(workspace for (workspace,) in rows)
+
+
+def follow(noted: Sequence[Noted], held: Collection[str]) -> Plan[None]:
+    """Draw the conclusions from what was taken down just now; the caller has held these workspaces before."""
+    news = [each for each in noted if not each.duplicate]
+    if not held or not news:
+        return
+    mails = yield from _mails({mention.id for each in news for mention in each.note.mentions})
+    for each in news:
+        mail = _mail_of(each, mails)
+        workspace = mail.workspace if mail else each.workspace
+        if workspace is not None and workspace in held:
+            yield from _follow(each, workspace, mail)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Mail:
+    """A mail of a campaign that something may be about. It is known when its email has long been deleted."""
+
+    id: EmailId
+    workspace: str
+    campaign_id: str
+    prospect_id: str
+    address: str
+    message_id: str
+
+
+def _mails(ids: Iterable[EmailId]) -> Plan[dict[EmailId, _Mail]]:
+    rows = yield ask("mails_that_are", ids=sorted(ids))
+    return {
+        EmailId(id): _Mail(
+            id=EmailId(id),
+            workspace=workspace,
+            campaign_id=campaign,
+            prospect_id=prospect,
+            address=address,
+            message_id=same_message_id(message_id or ""),
+        )
+        for id, workspace, campaign, prospect, address, message_id in rows
+    }
+
+
+def _mail_of(noted: Noted, mails: Mapping[EmailId, _Mail]) -> _Mail | None:
+    """The mail it is about; a mention is believed as that of an email is."""
+    if noted.email_id is not None:
+        return mails.get(noted.email_id)
+    for mention in noted.note.mentions:
+        mail, named = mails.get(mention.id), same_message_id(mention.message_id)
+        if mail is not None and (mention.signed or (named and named == mail.message_id)):
+            return mail
+    return None
+
+
+# ---------------------------------------------------------------- one return
+
+
+def _follow(noted: Noted, workspace: str, mail: _Mail | None) -> Plan[None]:
+    note = noted.note
+    match note.what:
+        case Return.REPLIED:
+            prospect = yield from _prospect(workspace, note, mail)
+            campaign = mail.campaign_id if mail else None
+            yield from _end(workspace, prospect, EnrolmentStatus.REPLIED, str(Return.REPLIED), campaign=campaign)
+        case Return.AUTORESPONDED if note.until is not None:
+            prospect = yield from _prospect(workspace, note, mail)
+            yield from _leave_alone(workspace, prospect, note.until)
+        case Return.BOUNCED if noted.suppressed or (yield from _suppressed_late(noted, mail)):
+            said = " ".join(str(part) for part in (note.code, note.status) if part)
+            reason = f"{Return.BOUNCED}: {said}" if said else str(Return.BOUNCED)
+            yield from _ended_for_good(workspace, note, mail, EnrolmentStatus.BOUNCED, reason)
+        case Return.COMPLAINED if noted.suppressed or (yield from _suppressed_late(noted, mail)):
+            yield from _ended_for_good(workspace, note, mail, EnrolmentStatus.COMPLAINED, str(Return.COMPLAINED))
+        case _:
+            pass
+
+
+def _ended_for_good(workspace: str, note: Note, mail: _Mail | None, ends: EnrolmentStatus, reason: str) -> Plan[None]:
+    """The person who has this address now is mailed no more; the mail counts whoever that is."""
+    found = yield from find_prospect(workspace, note.address or (mail.address if mail else ""))
+    yield from _end(workspace, found.id if found else None, ends, reason)
+    if mail is not None:
+        yield from _count(mail, Return(note.what))
+
+
+def _count(mail: _Mail, what: Return) -> Plan[None]:
+    """Towards the limits of its campaign, once for each mail."""
+    bounced, complained = what is Return.BOUNCED, what is Return.COMPLAINED
+    rows = yield ask("note_returned", id=mail.id, bounced=bounced, complained=complained)
+    for (left_at,) in rows:
+        yield from count_mail_of(
+            mail.workspace,
+            mail.campaign_id,
+            left_at=moment(left_at),
+            bounced=int(bounced),
+            complained=int(complained),
+        )
+
+
+def _suppressed_late(noted: Noted, mail: _Mail | None) -> Plan[bool]:
+    """Whether a return about an email that is not kept any more has the consequence it would have had with it.
+
+    Who keeps no sent emails learns of bounces all the same: the mail of the campaign stays, and knows whom it was for.
+    """
+    if mail is None or noted.workspace is not None:
+        return False
+    note = noted.note
+    named = {note.address, *note.aliases} - {""}
+    signed = any(mention.signed and mention.id == mail.id for mention in note.mentions)
+    stop = stop_after(
+        Matched(
+            what=Return(note.what),
+            email_id=mail.id,
+            workspace=mail.workspace,
+            address=mail.address,
+            certain=mail.address in named or (signed and not named),
+            objected=note.objected,
+            bounce_class=note.bounce_class,
+            status=note.status,
+            code=note.code,
+        )
+    )
+    if stop is not None:
+        yield from suppress([stop])
+    return stop is not None
+
+
+def _prospect(workspace: str, note: Note, mail: _Mail | None) -> Plan[str | None]:
+    """Who it is from: whom the mail was for, from whatever address they write, else by the address itself."""
+    if mail is not None:
+        return mail.prospect_id
+    found = (yield from find_prospect(workspace, note.address)) if note.address else None
+    return found.id if found else None
+
+
+def _end(
+    workspace: str, prospect: str | None, ends: EnrolmentStatus, reason: str, *, campaign: str | None = None
+) -> Plan[None]:
+    if prospect is not None:
+        yield from ring(workspace)
+        yield from stop_enrolments(workspace, reason, prospect=prospect, campaign=campaign, ends=ends)
+
+
+def _leave_alone(workspace: str, prospect: str | None, until: date) -> Plan[None]:
+    """Until that day begins on the clock of the workspace; what waits for another attempt is not held."""
+    settings = (yield from workspace_settings(workspace)).sending
+    back = datetime.combine(until, time.min, tzinfo=settings.zone)
+    if prospect is None or back <= (yield from store_clock()):
+        return
+    yield ask(
+        "set_aside_until",
+        workspace=workspace,
+        prospect=prospect,
+        until=back,
+        reason=f"{WaitReason.AWAY}: back on {until.isoformat()}",
+        paused=PAUSED,
+    )

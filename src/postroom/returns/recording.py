@@ -1,0 +1,23 @@
+"""Taking down what came back with all that follows from it: for the email, for the list, for campaigns.
+
+The one way in for whatever comes back, so that a campaign stops in the very transaction in which its reason is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from postroom.campaigns.following import follow, hold_campaigns
+from postroom.store.plan import Plan
+from postroom.store.returns import Note, Noted, Raw, note_returns
+
+
+def record_returns(notes: Sequence[Note], *, raw: Raw | None = None) -> Plan[list[Noted]]:
+    """Note what came back, each once, as `note_returns` does, and stop what it stops in campaigns.
+
+    Campaigns are held first, then emails: whoever has both in hand takes them in this order.
+    """
+    held = yield from hold_campaigns(emails=[mention.id for note in notes for mention in note.mentions])
+    noted = yield from note_returns(notes, raw=raw)
+    yield from follow(noted, held)
+    return noted

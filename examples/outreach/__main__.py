@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from examples.outreach.live import PERSON, PASSWORD, Addresses, running
+from examples.outreach.live import PASSWORD, PERSON, Addresses, running
 from examples.outreach.once import tell_once
 from postroom import PostroomError
 from postroom.cli.logs import write_logs

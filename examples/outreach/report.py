@@ -1,4 +1,4 @@
-"""What is told of the campaign: what was planned and sent day by day, how far each step came, who was stopped and why."""
+"""What is told of the campaign: planned and sent day by day, how far each step came, who was stopped and why."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def tell_findings(output: Console, found: Sequence[Finding]) -> bool:
     """Each promise with what breaks it; whether all of them were kept."""
     for each in found:
         kept = not each.broken_by
-        output.print(Text("✓ " if kept else "✗ ", style="green" if kept else "bold red") + Text(each.promise), soft_wrap=True)
+        output.print(
+            Text("✓ " if kept else "✗ ", style="green" if kept else "bold red") + Text(each.promise), soft_wrap=True
+        )
         for what in each.broken_by:
             output.print(Text(f"    {what}", style="red"), soft_wrap=True)
     return not any(each.broken_by for each in found)

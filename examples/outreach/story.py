@@ -1,4 +1,4 @@
-"""What happens to the campaign in its second playing: people answer, a mailbox is gone, the team rests, a server too."""
+"""What happens to the campaign in its second playing: people answer, a mailbox is gone, the team rests."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def settings_of(folder: Path, *, smtp: str, public_url: str, secret: str) -> Set
     """The settings of the team's outbox, as code; nothing comes from the environment that is said here."""
     return load(
         database=f"sqlite:///{folder / 'outreach.db'}",
-        tables="postroom_",
+        tables="postroom",
         smtp=smtp,
         routes={"default": {"transport": None, "fallback": None}},
         routing=(),
@@ -50,5 +50,3 @@ def make_draft(campaigns: CampaignOperations, changes: Mapping[str, Any] | None 
         campaigns.change_settings(WORKSPACE, changes, by=TEAM)
     with open_table(HERE / "prospects.csv") as table:
         return campaigns.import_prospects(WORKSPACE, table, by=TEAM, campaign=CAMPAIGN)
-
-

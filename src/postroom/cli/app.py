@@ -62,6 +62,7 @@ COMMANDS: dict[str, Outline] = {
     "route": Outline("routes.app", "Ways out: how they are doing, and whether they may send."),
     # What it was called before.
     "transport": Outline("routes.app", "Ways out: how they are doing, and whether they may send.", hidden=True),
+    "suppress": Outline("suppressing.app", "Suppressions: who is not to be mailed, and why."),
     "template": Outline("templates.app", "Templates: which there are, and what is wrong with them."),
     "region": Outline("regions.app", "Regions: how each of them is doing."),
     "deployment": Outline("deployment.app", "Whose database this is, and what becomes of a copy."),

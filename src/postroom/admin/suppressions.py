@@ -57,20 +57,20 @@ async def add(request: Request, person: Operator) -> Response:
 @router.post("/admin/suppressions/import")
 async def import_list(request: Request, person: Operator) -> Response:
     """A list out of a file; the page tells what became of its lines."""
-    form = await request.form()
-    file = form.get("file")
-    if not isinstance(file, UploadFile) or not file.filename:
-        return await _page(request, person, status=422, list_problem="Choose a file first.")
-    given = _given(form)
-    try:
-        report = await operations_of(request).import_suppressions(
-            file.file,
-            by=actor_of(request, person),
-            defaults={name: given[name] for name in USUAL},
-            workspaces=person.workspaces,
-        )
-    except InvalidEmail as error:
-        return await _page(request, person, status=422, list_problem=str(error))
+    async with request.form() as form:
+        file = form.get("file")
+        if not isinstance(file, UploadFile) or not file.filename:
+            return await _page(request, person, status=422, list_problem="Choose a file first.")
+        given = _given(form)
+        try:
+            report = await operations_of(request).import_suppressions(
+                file.file,
+                by=actor_of(request, person),
+                defaults={name: given[name] for name in USUAL},
+                workspaces=person.workspaces,
+            )
+        except InvalidEmail as error:
+            return await _page(request, person, status=422, list_problem=str(error))
     return await _page(request, person, report=report)
 
 

@@ -21,6 +21,7 @@ from postroom.cli.target import Target
 from postroom.operate import Operations
 from postroom.operate.suppression_lists import ImportReport, written
 from postroom.operate.suppression_wording import suppression_record
+from postroom.operate.wording import count_of
 from postroom.store.suppressions import Suppression
 from postroom.vocabulary import SuppressionReason, SuppressionScope
 
@@ -114,4 +115,4 @@ def _report(report: ImportReport, *, json: bool) -> None:
     if (unnamed := report.refused - len(report.problems)) > 0:
         tell(f"{unnamed:,} more lines were refused, for reasons such as these")
     said = f"{report.added:,} added, {report.known:,} known already, {report.refused:,} refused"
-    standard_output().print(Text(f"{report.lines:,} lines: {said}"))
+    standard_output().print(Text(f"{count_of(report.lines, 'line')}: {said}"))

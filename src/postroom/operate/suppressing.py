@@ -8,7 +8,8 @@ many entries it had, and no address.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from typing import BinaryIO
@@ -172,10 +173,11 @@ class Suppressing(Shell):
         yield line(by, "suppressions_import", act=tie, state="begun")
         report = ImportReport()
         try:
-            for batch in _batches(read_list(file)):
-                report = yield _taken(report, batch, usual, by, workspaces)
-                _check_that_it_is_a_list(report)
-                progress(report)
+            with closing(read_list(file)) as lines:
+                while batch := list(islice(lines, BATCH)):
+                    report = yield _taken(report, batch, usual, by, workspaces)
+                    _check_that_it_is_a_list(report)
+                    progress(report)
         except InvalidEmail as error:
             yield line(by, "suppressions_import", act=tie, state="stopped", entries=report.added, told=in_short(error))
             raise _with_what_is_in(error, report) from error
@@ -266,11 +268,6 @@ def _of_address(address: str, workspaces: Workspaces) -> Plan[tuple[Suppression,
 
 
 # ---------------------------------------------------------------- lists
-
-
-def _batches(lines: Iterator[Line]) -> Iterator[list[Line]]:
-    while batch := list(islice(lines, BATCH)):
-        yield batch
 
 
 def _taken(

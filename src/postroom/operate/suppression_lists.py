@@ -14,7 +14,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import BinaryIO
@@ -82,15 +83,18 @@ class ImportReport:
         )
 
 
-def read_list(file: BinaryIO) -> Iterator[Line]:
-    """The lines of a list, one after the other; `InvalidEmail` about `file` where it can be read no further."""
-    lines = _decoded(file)
-    first = next((line for line in lines if line.strip()), "")
-    reader = csv.reader(chain([first], lines), delimiter=_delimiter(first))
-    try:
-        yield from _by_column(reader)
-    except csv.Error:
-        raise _unreadable(f"line {reader.line_num}: a quoted text does not end", "close its quotes") from None
+def read_list(file: BinaryIO) -> Generator[Line]:
+    """The lines of a list, one after the other; `InvalidEmail` about `file` where it can be read no further.
+
+    The file stays open; close what this returns before it is.
+    """
+    with closing(_decoded(file)) as lines:
+        first = next((line for line in lines if line.strip()), "")
+        reader = csv.reader(chain([first], lines), delimiter=_delimiter(first))
+        try:
+            yield from _by_column(reader)
+        except csv.Error:
+            raise _unreadable(f"line {reader.line_num}: a quoted text does not end", "close its quotes") from None
 
 
 def written(entries: Iterable[Suppression], *, heading: bool = False) -> str:
@@ -120,7 +124,7 @@ def _cells(entry: Suppression) -> Iterator[str]:
     yield entry.created_at.isoformat()
 
 
-def _decoded(file: BinaryIO) -> Iterator[str]:
+def _decoded(file: BinaryIO) -> Generator[str]:
     text, number = io.TextIOWrapper(file, encoding="utf-8-sig", newline=""), 0
     try:
         while line := text.readline(LONGEST_LINE):

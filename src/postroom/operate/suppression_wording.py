@@ -21,7 +21,7 @@ def stops_in_words(entry: Suppression, rules: SuppressionRules = AS_SHIPPED) -> 
     """`all mail`; `mail of workspace hotel that can be unsubscribed from`."""
     if entry.scope is SuppressionScope.ALL:
         return "all mail"
-    place = f"of workspace {entry.workspace}" if entry.workspace else "of no workspace"
+    place = f"of workspace {entry.workspace}" if entry.workspace else "without a workspace"
     of_a_kind = f"of kind {entry.kind} " if entry.scope is SuppressionScope.KIND else ""
     if entry.reason is not SuppressionReason.HARD_BOUNCE or not rules.bounces_stop_all:
         return f"mail {of_a_kind}{place} that can be unsubscribed from"

@@ -117,8 +117,6 @@ class Claimed:
     dot_noted: bool
     """A previous owner noted that the final dot might be about to leave."""
     version: int
-    unsubscribable: bool
-    """Its reader can stop such emails."""
     subject: str
     message_id: str
     envelope: str
@@ -131,6 +129,8 @@ class Claimed:
     """About how many octets it has, when it is so large that its content was left in the store."""
     previous_owner: str | None = None
     """From whom it was taken over."""
+    unsubscribable: bool = False
+    """Its reader can stop such emails."""
     attachments: Mapping[str, bytes] = field(default_factory=dict)
     """Contents by digest."""
     inline: bool = False
@@ -248,7 +248,7 @@ class StoredEmail:
     policy: str
     on_doubt: OnDoubt
     sensitive: bool
-    unsubscribable: bool
+    unsubscribable: bool = False
     """Its reader can stop such emails: it bears the means to do so, and goes to nobody who has."""
     tags: tuple[str, ...]
     size: int

@@ -47,6 +47,10 @@ BODIES: dict[str, Any] = {
     "/api/admin/transports/{name}/pause": lambda id: {"json": {}},
     "/api/emails": lambda id: {"json": {"to": "ada@example.org", "subject": "Hi", "text": "Hello"}},
     "/admin/email-queue/act": lambda id: {"data": {"act": "cancel", "ids": id}},
+    "/api/admin/suppressions": lambda id: {"json": {"address": "ada@example.org"}},
+    "/admin/suppressions": lambda id: {"data": {"address": "ada@example.org"}},
+    "/admin/suppressions/import": lambda id: {"files": {"file": ("list.csv", b"ada@example.org")}},
+    "/admin/suppressions/{id}/remove": lambda id: {"data": {"confirmed": "1"}},
 }
 """What an act wants to be told beside its address."""
 

@@ -9,6 +9,8 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from postroom import Attachment, Email, Invite, RetryPolicy
+from postroom.store.suppressions import Stop, suppress
+from postroom.vocabulary import SuppressionReason, SuppressionScope
 from tests.browser.house import House
 
 MINUTE = 60_000_000
@@ -114,6 +116,40 @@ def furnish(house: House) -> None:
         Email(to="desk@hillhouse.example", subject="Your sign-in code", text="123456"),
         sensitive=True, priority="urgent", kind="admin.tfa", not_before=later,
     )  # fmt: skip
+
+
+def stop_some(house: House) -> None:
+    """People who are not to be mailed, for every reason there is."""
+    dead = next(email for email in house.outbox.list(status="dead").emails if email.kind == "welcome")
+    now = datetime.now(UTC)
+    entries = [
+        Stop(address="hedy@example.org", reason=SuppressionReason.IMPORTED),
+        Stop(
+            address="a.very.long.name.that.does.not.end.soon@department.of.weights.and.measures.example",
+            reason=SuppressionReason.MANUAL,
+            evidence="asked on the phone not to be mailed while they are away",
+            actor="grace@hillhouse.example",
+            expires_at=now + timedelta(days=30),
+        ),
+        Stop(
+            address=dead.recipients[0].address,
+            reason=SuppressionReason.HARD_BOUNCE,
+            scope=SuppressionScope.WORKSPACE,
+            workspace=dead.workspace,
+            evidence="550 5.1.1 no such user here",
+            email_id=dead.id,
+        ),
+        Stop(
+            address="annie@example.org", reason=SuppressionReason.COMPLAINT, scope=SuppressionScope.WORKSPACE,
+            workspace="hotel", evidence="pressed «this is spam»",
+        ),
+        Stop(
+            address="reader1@example.org", reason=SuppressionReason.UNSUBSCRIBE, scope=SuppressionScope.KIND,
+            workspace="hotel", kind="newsletter", evidence="by the link in the email",
+        ),
+    ]  # fmt: skip
+    for entry in entries:
+        house.outbox.database.run(suppress([entry]))
 
 
 def past_traffic(house: House, *, seed: int = 7) -> None:

@@ -22,7 +22,7 @@ from postroom.web import desk
 from postroom.work.thread import WorkerThread
 from tests.browser.chromium import chromium
 from tests.browser.entrance import PASSWORD, code_in_mail, give_code, give_password
-from tests.browser.furnish import GUESTS, furnish, past_traffic
+from tests.browser.furnish import GUESTS, furnish, past_traffic, stop_some
 from tests.browser.house import House, Pages
 from tests.regions.continents import session_in, silent_server
 from tests.work.office import wait_until
@@ -61,6 +61,8 @@ def pages(house: House) -> dict[str, str]:
         "email-source": f"{QUEUE}/{welcome.id}?view=source",
         "email-sensitive": f"{QUEUE}/{secret.id}",
         "replay": f"{QUEUE}/{booking.id}/replay",
+        "suppressions": "/admin/suppressions",
+        "suppressions-empty": "/admin/suppressions?q=somebody@nowhere.example",
         "audit": "/admin/audit",
         "account": "/admin/account",
         "missing": f"{QUEUE}/00000000-0000-7000-8000-000000000000",
@@ -147,6 +149,7 @@ def main(folder: Path, best: Path | None) -> None:
     with tempfile.TemporaryDirectory() as place, House(Path(place), dev=False) as house:
         house.add_person(NAME, PASSWORD)
         furnish(house)
+        stop_some(house)
         past_traffic(house)
         with house.worker(), chromium() as browser:
             state = enter(browser, house, folder)

@@ -36,6 +36,10 @@ _WORDS = {
     "campaign_sender": "changed a sender of campaigns",
     "campaign_sequence": "changed a sequence",
     "campaign_import": "imported prospects",
+    "suppress": "said who is not to be mailed",
+    "unsuppress": "removed an entry of who is not to be mailed",
+    "suppressions_import": "imported a list of who is not to be mailed",
+    "suppressions_export": "took a list of who is not to be mailed away",
 }
 _DONE = {
     "retry": "retried",
@@ -73,6 +77,8 @@ def sentence(entry: AuditEntry) -> str:
         return _act_in_words(entry.what, detail)
     if entry.what == "enqueue" and detail.get("duplicate"):
         return "enqueued an email that was there already"
+    if entry.what == "suppressions_import" and detail.get("state") != "done":
+        return f"{'began to import' if detail.get('state') == 'begun' else 'could not import all of'} a list"
     if entry.what == "route_move" and "emails" in detail:
         return f"moved {_emails(detail['emails'])} to another route"
     return _WORDS.get(entry.what, entry.what)

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 from postroom.admin.requests import within_reach
+from postroom.operate.recognise import email_id
 from postroom.operate.values import Search, Workspaces
-from postroom.vocabulary import Status
+from postroom.vocabulary import Status, SuppressionReason
 
 LONGEST = 2_000
 """Characters of what is typed into a field."""
@@ -130,6 +131,41 @@ class AuditAddress:
         """The address itself."""
         query = urlencode({each.name: value for each in fields(self) if (value := getattr(self, each.name))})
         return f"{root}/admin/audit" + (f"?{query}" if query else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuppressionsAddress:
+    """The query of `/admin/suppressions`. Empty means: not narrowed."""
+
+    q: str = ""
+    reason: str = ""
+    before: str = ""
+
+    @classmethod
+    def read(cls, given: Mapping[str, object]) -> SuppressionsAddress:
+        """From a query. A reason that is none is left out, and a place that is none is the first page."""
+        known = {each.name: plain(given.get(each.name)) for each in fields(cls)}
+        if known["reason"] not in set(SuppressionReason):
+            known["reason"] = ""
+        known["before"] = email_id(known["before"]) or ""
+        return cls(**known)
+
+    @property
+    def narrowed(self) -> bool:
+        return bool(self.q or self.reason)
+
+    @property
+    def wanted_reason(self) -> SuppressionReason | None:
+        return SuppressionReason(self.reason) if self.reason else None
+
+    def but(self, **changes: str) -> SuppressionsAddress:
+        """The same with something else; from the first page unless told otherwise."""
+        return replace(self, **{"before": "", **changes})
+
+    def path(self, root: str) -> str:
+        """The address itself."""
+        query = urlencode({each.name: value for each in fields(self) if (value := getattr(self, each.name))})
+        return f"{root}/admin/suppressions" + (f"?{query}" if query else "")
 
 
 def plain(given: object) -> str:

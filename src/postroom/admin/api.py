@@ -49,8 +49,8 @@ _ERRORS = {
     400: "The body cannot be read.",
     401: "Nobody is signed in, or the token stands for nothing.",
     403: "The person may not do this.",
-    404: "There is no such email or route, or it may not be seen.",
-    409: "The email's present status does not allow it.",
+    404: "There is no such email, route or entry, or it may not be seen.",
+    409: "The email's present status does not allow it, or it has to be confirmed.",
     422: "The request is not understood.",
     503: "The database cannot be reached just now.",
 }
@@ -58,7 +58,7 @@ _ERRORS = {
 _EVERYWHERE = (400, 401, 403, 422, 503)
 
 
-def _may_answer(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def may_answer(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Errors that a route may answer, for the documentation."""
     return {status: {"model": ErrorShape, "description": _ERRORS[status]} for status in (*_EVERYWHERE, *statuses)}
 
@@ -77,7 +77,7 @@ class EmailIdConvertor(Convertor[str]):
 
 register_url_convertor("email_id", EmailIdConvertor())
 
-router = APIRouter(prefix="/api", responses=_may_answer(), route_class=JsonRoute)
+router = APIRouter(prefix="/api", responses=may_answer(), route_class=JsonRoute)
 
 Viewer = Annotated[Person, Depends(needs(Role.VIEWER))]
 Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
@@ -112,20 +112,20 @@ async def list_emails(operations: Service, person: Viewer, wanted: Annotated[Lis
     return PageShape.of(await operations.find(search, limit=wanted.limit, before=before))
 
 
-@router.get("/admin/outbox/{id:email_id}", tags=["outbox"], responses=_may_answer(404))
+@router.get("/admin/outbox/{id:email_id}", tags=["outbox"], responses=may_answer(404))
 async def show_email(operations: Service, person: Viewer, id: UUID) -> WholeEmailShape:
     """One email with everything but its content: recipients, attempts, history, what happens next."""
     return WholeEmailShape.of_view(await operations.email(str(id), workspaces=person.workspaces))
 
 
-@router.post("/admin/outbox/{id:email_id}/retry", tags=["outbox"], responses=_may_answer(404, 409))
+@router.post("/admin/outbox/{id:email_id}/retry", tags=["outbox"], responses=may_answer(404, 409))
 async def retry_email(operations: Service, person: Operator, by: Who, id: UUID, reason: Reason = "") -> WholeEmailShape:
     """Start a dead email over: attempts 0, the whole budget, due now; history kept."""
     await operations.act_on_one("retry", str(id), by=by, reason=reason, workspaces=person.workspaces)
     return await show_email(operations, person, id)
 
 
-@router.post("/admin/outbox/{id:email_id}/cancel", tags=["outbox"], responses=_may_answer(404, 409))
+@router.post("/admin/outbox/{id:email_id}/cancel", tags=["outbox"], responses=may_answer(404, 409))
 async def cancel_email(
     operations: Service, person: Operator, by: Who, id: UUID, reason: Reason = ""
 ) -> WholeEmailShape:
@@ -134,7 +134,7 @@ async def cancel_email(
     return await show_email(operations, person, id)
 
 
-@router.post("/admin/outbox/{id:email_id}/replay", tags=["outbox"], responses=_may_answer(404, 409))
+@router.post("/admin/outbox/{id:email_id}/replay", tags=["outbox"], responses=may_answer(404, 409))
 async def replay_email(
     request: Request,
     operations: Service,
@@ -161,13 +161,13 @@ async def replay_email(
     return await show_email(operations, person, id)
 
 
-@router.delete("/admin/outbox/{id:email_id}", tags=["outbox"], status_code=204, responses=_may_answer(404, 409))
+@router.delete("/admin/outbox/{id:email_id}", tags=["outbox"], status_code=204, responses=may_answer(404, 409))
 async def dismiss_email(operations: Service, person: Operator, by: Who, id: UUID, reason: Reason = "") -> None:
     """Delete a dead email; for a while, `reinstate` takes that back."""
     await operations.act_on_one("dismiss", str(id), by=by, reason=reason, workspaces=person.workspaces)
 
 
-@router.post("/admin/outbox/{id:email_id}/reinstate", tags=["outbox"], responses=_may_answer(404))
+@router.post("/admin/outbox/{id:email_id}/reinstate", tags=["outbox"], responses=may_answer(404))
 async def reinstate_email(
     operations: Service, person: Operator, by: Who, id: UUID, reason: Reason = ""
 ) -> WholeEmailShape:
@@ -182,7 +182,7 @@ async def dismissed_emails(operations: Service, person: Viewer) -> DismissedShap
     return DismissedShape.of(await operations.dismissed(workspaces=person.workspaces))
 
 
-@router.post("/admin/dismissed/{undo:email_id}/reinstate", tags=["bulk"], responses=_may_answer(404))
+@router.post("/admin/dismissed/{undo:email_id}/reinstate", tags=["bulk"], responses=may_answer(404))
 async def undo_dismissal(operations: Service, person: Operator, by: Who, undo: UUID) -> ReinstatedShape:
     """Take back what one `dismiss` of many emails did: `undo` is what it answered."""
     done = await operations.undo_dismissal(str(undo), by=by, workspaces=person.workspaces)
@@ -227,14 +227,14 @@ async def _act(
     return ActResultShape.of(result, undo=result.tie if act == "dismiss" and result.done else None)
 
 
-@router.post("/admin/transports/{name}/pause", tags=["transports"], responses=_may_answer(404))
+@router.post("/admin/transports/{name}/pause", tags=["transports"], responses=may_answer(404))
 async def pause_transport(operations: Service, person: Operator, by: Who, name: str, why: PauseRequest) -> BreakerShape:
     """Stop a route until a person resumes it. Its emails wait and lose no attempt."""
     breaker = await operations.pause_route(name, why.reason, by, workspaces=person.workspaces)
     return BreakerShape(name=name, state=breaker.state, reason=breaker.reason)
 
 
-@router.post("/admin/transports/{name}/resume", tags=["transports"], responses=_may_answer(404))
+@router.post("/admin/transports/{name}/resume", tags=["transports"], responses=may_answer(404))
 async def resume_transport(operations: Service, person: Operator, by: Who, name: str) -> BreakerShape:
     """Let a route send again; the next attempt shows whether it is well."""
     breaker = await operations.resume_route(name, by, workspaces=person.workspaces)

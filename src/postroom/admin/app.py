@@ -12,7 +12,7 @@ from fastapi.staticfiles import StaticFiles
 
 from postroom import __version__
 from postroom.accounts.values import Role
-from postroom.admin import api, errors, gallery, health, security
+from postroom.admin import api, errors, gallery, health, security, suppressions_api
 from postroom.admin.described import within
 from postroom.admin.workshop import Workshop
 from postroom.operate import AsyncOperations
@@ -51,6 +51,7 @@ def build(outbox: AsyncOutbox, *, dev: bool = False, among_regions: bool = False
     gallery.install(app, outbox, dev=dev)
     app.include_router(health.router)
     app.include_router(api.router)
+    app.include_router(suppressions_api.router)
     app.add_api_route("/api/admin/openapi.json", _description, include_in_schema=False, dependencies=[_VIEWER])
     for part in PARTS:
         if _is_there(part):

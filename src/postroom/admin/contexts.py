@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from postroom.accounts.factors import Factors
 from postroom.accounts.values import AuditPage
-from postroom.admin.addresses import AuditAddress, QueueAddress
+from postroom.admin.addresses import AuditAddress, QueueAddress, SuppressionsAddress
 from postroom.admin.charts import Chart
 from postroom.admin.contents import ContentView
 from postroom.admin.qr import Drawing
 from postroom.operate.broker import at_work
-from postroom.operate.values import Dashboard, EmailView, FoundPage
+from postroom.operate.suppressing import SAID_BY_THE_PERSON, SuppressionPage, is_theirs
+from postroom.operate.suppression_lists import ImportReport
+from postroom.operate.values import Dashboard, EmailView, FoundPage, Workspaces
 from postroom.operate.wording import count_of
 from postroom.store.dismissals import Dismissed
+from postroom.store.suppressions import Suppression, normal_address
 from postroom.vocabulary import Status
 
 
@@ -91,6 +94,12 @@ class EmailPage:
     """Whether they were asked for."""
     unreadable: str = ""
     """Why there is no letter, where it cannot be read."""
+    suppressed: Mapping[str, Suppression] = field(default_factory=dict)
+    """Recipients who would not get it now, and the entry that says so."""
+
+    def suppression(self, address: str) -> Suppression | None:
+        """Of one recipient."""
+        return self.suppressed.get(normal_address(address))
 
     @property
     def finished(self) -> bool:
@@ -136,6 +145,37 @@ class DismissedPage:
     more: bool
     """There are earlier ones."""
     undo: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuppressionsPage:
+    """`/admin/suppressions`: who is not to be mailed."""
+
+    address: SuppressionsAddress
+    found: SuppressionPage
+    workspaces: Workspaces
+    """Which the person may see; None: all."""
+    form: Mapping[str, str] = field(default_factory=dict)
+    """What the form to add one holds."""
+    problem: str = ""
+    """Why it was not accepted, if it was not."""
+    report: ImportReport | None = None
+    """What became of a list that was just imported."""
+
+    def removable(self, entry: Suppression) -> bool:
+        return is_theirs(entry, self.workspaces)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnsuppressPage:
+    """Asked before an entry is removed."""
+
+    entry: Suppression
+    next: str
+
+    @property
+    def said_by_the_person(self) -> bool:
+        return self.entry.reason in SAID_BY_THE_PERSON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

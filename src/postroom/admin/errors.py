@@ -32,6 +32,7 @@ from postroom.errors import (
     UnreadableEmail,
 )
 from postroom.operate import RouteNotFound, RouteShared
+from postroom.operate.suppressing import SAID_NO, RemovalUnconfirmed, SuppressionNotFound, SuppressionShared
 
 ERROR_PAGE = "error.html"
 
@@ -140,6 +141,15 @@ def _of_postroom(error: PostroomError) -> ApiError:
             return _say(403, "not_allowed", error, "ask somebody who may see every workspace")
         case RouteNotFound():
             return _say(404, "transport_not_found", error, "take a name from the dashboard")
+        case SuppressionNotFound():
+            return _say(404, "suppression_not_found", error, "search for it by its address")
+        case SuppressionShared():
+            message, _, remedy = str(error).partition("; ")
+            return ApiError(status=403, code="not_allowed", message=message, remedy=remedy)
+        case RemovalUnconfirmed():
+            return ApiError(
+                status=409, code="not_confirmed", message=SAID_NO, remedy="add `confirm=true` if they have asked for it"
+            )
         case UnreadableEmail():
             return _say(409, "unreadable_email", error, "the page of the email says what can be done to it")
         case SensitiveEmail():

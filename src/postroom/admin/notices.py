@@ -29,6 +29,8 @@ _WORDS: Mapping[str, Callable[[int], str]] = {
     "replay": lambda count: "The email is on its way again, with your corrections.",
     "pause": lambda count: "The route is paused. Its emails wait until somebody resumes it.",
     "resume": lambda count: "The route is resumed.",
+    "suppress": lambda count: "Added. No email goes past it from now on.",
+    "unsuppress": lambda count: "Removed. What else is known of the address still holds.",
     "authenticator_off": lambda count: "The authenticator is off. A code by email lets you in.",
 }
 _TIE = re.compile("[0-9a-f-]{36}")
@@ -36,6 +38,7 @@ _PROBLEMS: Mapping[str, str] = {
     "nothing": "Nothing was selected, so nothing was done.",
     "gone": "Nothing was reinstated: what was dismissed too long ago, or is sensitive, is gone for good.",
     "no_route": "No route has that name.",
+    "no_suppression": "That entry is not here any more: somebody has removed it.",
     "unknown": "That email is not here: it was dismissed, pruned, or never committed.",
     "authenticator_there": "You have an authenticator already. Turn it off first, to add another one.",
     "authenticator_missing": "Recovery codes come with an authenticator. Add one first.",

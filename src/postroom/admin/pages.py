@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
 from postroom.accounts.values import Person, Role
-from postroom.admin import account, auditing, dismissals, downloads, forms
+from postroom.admin import account, auditing, dismissals, downloads, forms, suppressions
 from postroom.admin.addresses import QueueAddress
 from postroom.admin.charts import Chart, chart
 from postroom.admin.contents import ContentView, letter_view
@@ -23,6 +23,7 @@ from postroom.compose import Letter
 from postroom.errors import EmailNotFound, UnreadableEmail
 from postroom.operate.service import AsyncOperations
 from postroom.operate.values import Dashboard, EmailView
+from postroom.store.suppressions import Suppression
 from postroom.vocabulary import Status
 
 router = APIRouter(include_in_schema=False)
@@ -58,20 +59,35 @@ async def email(request: Request, person: Viewer, id: str) -> HTMLResponse:
     """One email: why it is not sent yet, what happens next, what was said, what it says, who did what."""
     operations = operations_of(request)
     view = await operations.email(id, workspaces=person.workspaces)
+    suppressed = await operations.suppressed_in(view.email)
     version = _version(request, newest=view.email.version)
     # What the email says does not change: a page that looks for news is not sent it again.
     letter, unreadable = (None, "") if is_refresh(request) else await _letter(operations, person, id, version)
-    return await workshop_of(request).do(_email_page, request, person, view, letter, version, unreadable)
+    return await workshop_of(request).do(_email_page, request, person, view, suppressed, letter, version, unreadable)
 
 
 def _email_page(
-    request: Request, person: Person, view: EmailView, letter: Letter | None, version: int, unreadable: str
+    request: Request,
+    person: Person,
+    view: EmailView,
+    suppressed: Mapping[str, Suppression],
+    letter: Letter | None,
+    version: int,
+    unreadable: str,
 ) -> HTMLResponse:
     """Beside the event loop: there are emails that take a while to be looked at."""
     seen = letter_view(letter) if letter is not None else None
     shown = _shown(request, seen)
     images = request.query_params.get("images") == "1"
-    page = EmailPage(view=view, letter=seen, shown=shown, version=version, remote_images=images, unreadable=unreadable)
+    page = EmailPage(
+        view=view,
+        letter=seen,
+        shown=shown,
+        version=version,
+        remote_images=images,
+        unreadable=unreadable,
+        suppressed=suppressed,
+    )
     policy = content_policy(inline_styles=shown == "html", remote_images=images and shown == "html")
     return _page(request, person, "email.html", section="queue", page=page, headers={"Content-Security-Policy": policy})
 
@@ -134,3 +150,4 @@ router.include_router(auditing.router)
 router.include_router(dismissals.router)
 router.include_router(forms.router)
 router.include_router(downloads.router)
+router.include_router(suppressions.router)

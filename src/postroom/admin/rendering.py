@@ -36,6 +36,7 @@ from postroom.admin.wording import (
 )
 from postroom.gallery.wording import FILTERS
 from postroom.operate.story import in_words
+from postroom.operate.suppression_wording import REASONS, reason_in_words, stops_in_words
 from postroom.operate.wording import count_of, refused_of
 from postroom.send.delivery_mode import Mode, mode_in, sentence_in
 
@@ -68,10 +69,13 @@ def environment() -> Environment:
         "policy_label": policy_label,
         "relative": relative,
         "refused_of": refused_of,
+        "reason_in_words": reason_in_words,
         "reply_in_words": reply_in_words,
         "span": span,
         "status_label": status_label,
+        "stops_in_words": stops_in_words,
     }
+    templates.globals["suppression_reasons"] = {reason.value: words for reason, words in REASONS.items()}
     return templates
 
 

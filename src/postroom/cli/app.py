@@ -62,6 +62,7 @@ COMMANDS: dict[str, Outline] = {
     "route": Outline("routes.app", "Ways out: how they are doing, and whether they may send."),
     # What it was called before.
     "transport": Outline("routes.app", "Ways out: how they are doing, and whether they may send.", hidden=True),
+    "suppress": Outline("suppressing.app", "Suppressions: who is not to be mailed, and why."),
     "template": Outline("templates.app", "Templates: which there are, and what is wrong with them."),
     "campaign": Outline("campaigns.app", "Campaigns: sequences of emails to many people, as drafts."),
     "region": Outline("regions.app", "Regions: how each of them is doing."),

@@ -10,12 +10,11 @@ from postroom.cli.screen import somebody_is_there, standard_error
 from postroom.errors import ConfigurationError
 
 
-def ask_first(what: str) -> None:
+def ask_first(what: str, *, instead: str = "add --yes to do it, or --dry-run to count only") -> None:
     """Let a person decide; where there is none, only `--yes` decides."""
     if not somebody_is_there():
         raise ConfigurationError(
-            f"this would {what}, and there is nobody to ask: standard input is no terminal; "
-            "add --yes to do it, or --dry-run to count only"
+            f"this would {what}, and there is nobody to ask: standard input is no terminal; {instead}"
         )
     ask_whether_to_go_on(what)
 

@@ -33,6 +33,7 @@ from postroom.operate.recording import (
     refused_on_record,
 )
 from postroom.operate.standstill import standstill
+from postroom.operate.suppressing import Suppressing
 from postroom.operate.values import (
     ActResult,
     Dashboard,
@@ -44,7 +45,7 @@ from postroom.operate.values import (
     Standing,
     Workspaces,
 )
-from postroom.operate.verb import Awaiting, Blocking, Shell, asks, asks_in_steps, does, does_in_steps
+from postroom.operate.verb import Awaiting, Blocking, asks, asks_in_steps, does, does_in_steps
 from postroom.operate.ways_out import Declared, declared_in, move_route, pause_route, resume_route, routes
 from postroom.outbox.submission import Submission
 from postroom.store.changes import BEGINNING, EVERYTHING, Cursor, Events, Wanted, newest_events, read_events
@@ -59,7 +60,7 @@ from postroom.work.breaker import Breaker
 LONGEST_PAGE = 500
 
 
-class Verbs(Shell):
+class Verbs(Suppressing):
     """Questions and acts of an operator."""
 
     @asks

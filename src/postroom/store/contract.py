@@ -120,8 +120,6 @@ class Claimed:
     dot_noted: bool
     """A previous owner noted that the final dot might be about to leave."""
     version: int
-    unsubscribable: bool
-    """Its reader can stop such emails."""
     subject: str
     message_id: str
     envelope: str
@@ -136,6 +134,8 @@ class Claimed:
     """From whom it was taken over."""
     somebody_stopped: bool = True
     """At the claim there was somebody who is not to be mailed: perhaps one of its recipients."""
+    unsubscribable: bool = False
+    """Its reader can stop such emails."""
     attachments: Mapping[str, bytes] = field(default_factory=dict)
     """Contents by digest."""
     inline: bool = False
@@ -253,7 +253,7 @@ class StoredEmail:
     policy: str
     on_doubt: OnDoubt
     sensitive: bool
-    unsubscribable: bool
+    unsubscribable: bool = False
     """Its reader can stop such emails: it bears the means to do so, and goes to nobody who has."""
     tags: tuple[str, ...]
     size: int

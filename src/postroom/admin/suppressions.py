@@ -1,0 +1,150 @@
+"""Who is not to be mailed, at the desk: the list, the forms to add and to remove, lists in and out."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import RedirectResponse, Response, StreamingResponse
+from starlette.datastructures import FormData, UploadFile
+
+from postroom.accounts.values import Person, Role
+from postroom.admin.addresses import SuppressionsAddress, plain
+from postroom.admin.contexts import SuppressionsPage, UnsuppressPage
+from postroom.admin.notices import Notice, read_notice, with_notice
+from postroom.admin.places import actor_of, may_act, operations_of, root_of
+from postroom.admin.rendering import render
+from postroom.admin.security import needs, safe_next
+from postroom.errors import InvalidEmail
+from postroom.operate.service import AsyncOperations
+from postroom.operate.stops import FIELDS, read_stop
+from postroom.operate.suppressing import SuppressionNotFound, SuppressionShared
+from postroom.operate.suppression_lists import written
+from postroom.operate.values import Workspaces
+
+router = APIRouter(include_in_schema=False)
+
+Viewer = Annotated[Person, Depends(needs(Role.VIEWER))]
+Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
+
+SHOWN = 50
+"""Entries on a page."""
+AT_ONCE = 1_000
+"""Entries of a list that are read and sent at once."""
+USUAL = ("scope", "workspace", "kind")
+"""What a list is told of lines that do not say."""
+
+
+@router.get("/admin/suppressions")
+async def suppressions(request: Request, person: Viewer) -> Response:
+    """Entries by any part of an address, the latest first."""
+    return await _page(request, person)
+
+
+@router.post("/admin/suppressions")
+async def add(request: Request, person: Operator) -> Response:
+    """One entry more, or the same form again with what is wrong in it."""
+    operations, by, form = operations_of(request), actor_of(request, person), _given(await request.form())
+    try:
+        stop = read_stop(form, actor=by.name, after=operations.now())
+        await operations.suppress(stop, by=by, workspaces=person.workspaces)
+    except (InvalidEmail, SuppressionShared) as error:
+        return await _page(request, person, status=422, form=form, problem=str(error))
+    return _go(with_notice(_home(request), "suppress"))
+
+
+@router.post("/admin/suppressions/import")
+async def import_list(request: Request, person: Operator) -> Response:
+    """A list out of a file; the page tells what became of its lines."""
+    async with request.form() as form:
+        file = form.get("file")
+        if not isinstance(file, UploadFile) or not file.filename:
+            return await _page(request, person, status=422, list_problem="Choose a file first.")
+        given = _given(form)
+        try:
+            report = await operations_of(request).import_suppressions(
+                file.file,
+                by=actor_of(request, person),
+                defaults={name: given[name] for name in USUAL},
+                workspaces=person.workspaces,
+            )
+        except InvalidEmail as error:
+            return await _page(request, person, status=422, list_problem=str(error))
+    return await _page(request, person, report=report)
+
+
+@router.post("/admin/suppressions/export")
+async def export_list(request: Request, person: Operator) -> Response:
+    """All that may be seen, as a file that can be imported again. It is on record who took it, so it is no link."""
+    operations = operations_of(request)
+    await operations.note_export(by=actor_of(request, person))
+    headers = {
+        "Content-Disposition": 'attachment; filename="suppressions.csv"',
+        "X-Content-Type-Options": "nosniff",
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+        "Cache-Control": "no-store",
+    }
+    return StreamingResponse(_lines(operations, person.workspaces), media_type="text/csv", headers=headers)
+
+
+@router.post("/admin/suppressions/{id}/remove")
+async def remove(request: Request, person: Operator, id: str) -> Response:
+    """Ask, with what it would mean, and then remove an entry."""
+    operations, form = operations_of(request), await request.form()
+    back = safe_next(request, plain(form.get("next")) or _home(request))
+    try:
+        if not form.get("confirmed"):
+            page = UnsuppressPage(entry=await operations.suppression(id, workspaces=person.workspaces), next=back)
+            return render(request, "unsuppress.html", person=person, section="suppressions", page=page)
+        await operations.unsuppress(id, by=actor_of(request, person), confirm=True, workspaces=person.workspaces)
+    except SuppressionNotFound:
+        return _go(with_notice(back, "no_suppression"))
+    return _go(with_notice(back, "unsuppress"))
+
+
+async def _page(
+    request: Request, person: Person, *, status: int = 200, list_problem: str = "", **more: Any
+) -> Response:
+    address = SuppressionsAddress.read(request.query_params)
+    found = await operations_of(request).suppressions(
+        part=address.q or None,
+        reason=address.wanted_reason,
+        limit=SHOWN,
+        before=address.before or None,
+        workspaces=person.workspaces,
+    )
+    page = SuppressionsPage(address=address, found=found, workspaces=person.workspaces, **more)
+    return render(
+        request,
+        "suppressions.html",
+        status=status,
+        person=person,
+        may_act=may_act(person),
+        notice=Notice(text=list_problem, tone="problem") if list_problem else read_notice(request.query_params),
+        section="suppressions",
+        page=page,
+    )
+
+
+async def _lines(operations: AsyncOperations, workspaces: Workspaces) -> AsyncIterator[str]:
+    """A list, page by page: it takes no more memory than one."""
+    yield written((), heading=True)
+    before: str | None = None
+    while True:
+        page = await operations.suppressions(limit=AT_ONCE, before=before, workspaces=workspaces)
+        yield written(page.entries)
+        if (before := page.next) is None:
+            return
+
+
+def _given(form: FormData) -> dict[str, str]:
+    return {name: plain(form.get(name)) for name in FIELDS}
+
+
+def _home(request: Request) -> str:
+    return f"{root_of(request)}/admin/suppressions"
+
+
+def _go(path: str) -> Response:
+    return RedirectResponse(path, status_code=303)

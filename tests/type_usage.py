@@ -34,6 +34,8 @@ from postroom import (
     Settings,
     Status,
     StoredEmail,
+    Suppression,
+    SuppressionPage,
 )
 from postroom.campaigns import Planned, RampUp, SendingSettings, Slot, next_open, plan, window
 from postroom.testing import ScriptedSmtp
@@ -109,11 +111,13 @@ def enqueue(outbox: Outbox, email: Email, connection: sqlite3.Connection) -> Non
         kind="memo",
         workspace="acme",
         sensitive=True,
+        unsubscribable=True,
         on_doubt="hold",
         route="backup",
     )
     assert_type(receipt, Receipt)
     assert_type(receipt.id, EmailId)
+    assert_type(receipt.suppressed, tuple[str, ...])
     outbox.enqueue(email, priority=Priority.BULK, on_doubt=OnDoubt.HOLD, policy="standard")
     outbox.enqueue(email, policy=RetryPolicy.exponential("30s", cap="1h"))
     assert_type(outbox.enqueue_many(each for each in emails()), int)
@@ -153,6 +157,16 @@ def operate(outbox: Outbox, id: EmailId) -> None:
     assert_type(outbox.prune(older_than="30d", archive="sent.jsonl").removed, int)
 
 
+def suppress(outbox: Outbox) -> None:
+    entry = outbox.suppress("ada@example.org", reason="complaint", evidence="a call", by="grace")
+    assert_type(entry, Suppression)
+    outbox.suppress("ada@example.org", scope="kind", workspace="acme", kind="digest", expires_at=datetime.now(UTC))
+    page = outbox.suppressions("ada", reason="complaint", limit=10)
+    assert_type(page, SuppressionPage)
+    outbox.suppressions(before=page.next)
+    assert_type(outbox.unsuppress(entry.id, by="grace"), bool)
+
+
 async def await_everything(email: Email) -> None:
     async with AsyncOutbox("postgresql://localhost/app", smtp="smtp://localhost:1025", retention="0s") as outbox:
         await outbox.migrate()
@@ -165,6 +179,8 @@ async def await_everything(email: Email) -> None:
         assert_type(await outbox.list(status=Status.SENT), Page)
         assert_type(await outbox.enqueue_many(emails()), int)
         await outbox.replay(receipt.id, to=["right@example.org"])
+        assert_type(await outbox.suppress("ada@example.org"), Suppression)
+        assert_type(await outbox.suppressions(), SuppressionPage)
 
 
 def with_a_server() -> None:

@@ -1,6 +1,6 @@
 """A million emails that were sent, and a few thousand that wait: what an outbox looks like after a busy month.
 
-And two hundred thousand addresses that are not to be mailed any more.
+And a third of a million addresses that are not to be mailed any more.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ ORDER BY n;
 INSERT INTO postroom.suppressions (id, address, scope, reason, evidence, created_at, noted_at)
 SELECT id, 'stopped' || n || '@example.org', 'all', 'hard_bounce', repeat('no such mailbox ', 8), at, at
 FROM past
-WHERE n % 5 = 0;
+WHERE n % 3 = 0;
 INSERT INTO postroom.tallies
 SELECT date_trunc('minute', now()), name, 1000000
 FROM unnest(ARRAY['enqueued', 'sent']) AS name;
@@ -124,7 +124,7 @@ ORDER BY n;
 INSERT INTO postroom_suppressions (id, address, scope, reason, evidence, created_at, noted_at)
 SELECT id, 'stopped' || n || '@example.org', 'all', 'hard_bounce', 'no such mailbox', at, at
 FROM past
-WHERE n % 5 = 0;
+WHERE n % 3 = 0;
 INSERT INTO postroom_tallies
 SELECT CAST(strftime('%s', 'now') AS INTEGER) / 60 * 60000000, name.value, 1000000
 FROM json_each('["enqueued", "sent"]') AS name;

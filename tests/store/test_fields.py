@@ -34,7 +34,7 @@ READING = {
 MADE_OF_OTHERS = {
     Claimed: {"claim": {"id", "lease_token"}, "dot_noted": {"dot_noted_at"}, "claimed_at": set(),
               "text": set(), "html": set(), "unloaded": set(),
-              "previous_owner": set(), "attachments": set(), "inline": set(), "order": set(),
+              "previous_owner": set(), "somebody_stopped": set(), "attachments": set(), "inline": set(), "order": set(),
               "perhaps_stored": set()},
     StoredEmail: {"recipients": {"envelope", "outcomes"}, "next_attempt_at": {"due_at"}, "tags": {"terms"},
                   "edition": set(), "late": set(), "history": set(), "refused_recipients": set(), "unreadable": set()},

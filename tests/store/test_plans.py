@@ -141,7 +141,7 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "enqueue": lambda house: enqueue(_orders(house)),
     "enqueue one": lambda house: enqueue(_orders(house)[2:]),
     "who is not to be mailed, of these": lambda house: suppressions_of(
-        [f"stopped{number}@example.org" for number in range(0, 2_000, 5)]
+        [f"stopped{number}@example.org" for number in range(0, 1_200, 3)]
     ),
     "who is not to be mailed, of late": lambda house: suppressions_since(60.0, limit=2_001),
     "claim": lambda house: claims.claim(worker="w", lease=LEASE, urgent=50, normal=30, bulk=20),
@@ -318,7 +318,8 @@ def test_a_look_through_all_who_are_not_to_be_mailed_would_be_noticed(full_postg
     everybody = suppressions(limit=10, part="nobody-has-this")
     [sqlite] = explain_on_sqlite(full_sqlite.outbox, everybody, analysed=True)
 
-    assert (postgres.work > 4_000, sqlite.work > 1_000) == (True, True)
+    assert postgres.work > 4_000
+    assert sqlite.work > 1_000
 
 
 def test_counts_are_right_although_nobody_counts(full_postgres: House, full_sqlite: House) -> None:

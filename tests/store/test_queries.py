@@ -53,6 +53,19 @@ def test_both_databases_take_the_same_parameters(name: str) -> None:
         assert parameters(SQLITE) == parameters(POSTGRES)
 
 
+@pytest.mark.parametrize("noun", ["campaigns", "prospects", "sequences"])
+@pytest.mark.parametrize("package", ["sqlite", "postgres"])
+def test_every_statement_about_campaigns_is_about_one_workspace(package: str, noun: str) -> None:
+    """E8: a query that forgot it would show, or change, what is somebody else's."""
+    folder = Path(postroom.__file__).parent / "store" / package / "queries"
+    names = re.findall(r"^-- name: (\w+)$", (folder / f"{noun}.sql").read_text("utf-8"), re.MULTILINE)
+    queries = SQLITE if package == "sqlite" else POSTGRES
+    spelled = [each.sql for name in names for each in queries.spell(name, ParameterStyle.NAMED)]
+
+    assert len(spelled) >= 5
+    assert [sql for sql in spelled if ":workspace" not in sql] == []
+
+
 def test_a_percent_sign_survives_a_driver_that_formats() -> None:
     for queries in (SQLITE, POSTGRES):
         for name in queries.names():

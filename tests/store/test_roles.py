@@ -11,6 +11,9 @@ import pytest
 from psycopg import sql
 
 from postroom import Attachment, Outbox
+from postroom.campaigns.prospects import Arrival, take_in
+from postroom.campaigns.sequences import add_sequence, sequences
+from postroom.campaigns.values import Prospect, Sequence, Step
 from postroom.outbox.submission import Submission
 from postroom.store.enqueue import enqueue as enqueue_orders
 from postroom.store.migrate import roles_script
@@ -146,6 +149,20 @@ def test_a_reader_sees_no_code_wherever_it_stands(
             "SELECT * FROM postroom.attachments",
         ):
             assert refused(reader, question), question
+
+
+def test_a_reader_sees_who_is_in_campaigns_and_neither_their_words_nor_what_is_known_of_people(acting_as: As) -> None:
+    with acting_as("postroom_worker") as worker:
+        step = Step(number=1, subject="Hi", text="493817")
+        worker.database.run(add_sequence("w", Sequence(id="s", name="S", steps=(step,))))
+        ada = Prospect(id="p", address="ada@example.org", fields={"note": "493817"})
+        worker.database.run(take_in("w", [Arrival(ada, True)], update=False))
+    with acting_as("postroom_reader") as reader:
+        assert [each.id for each in reader.database.run(sequences("w"), writes=False)] == ["s"]
+        assert "493817" not in _all_that_can_be_read(reader)
+        assert refused(reader, "SELECT fields FROM postroom.prospects")
+        assert refused(reader, "SELECT text FROM postroom.steps")
+        assert refused(reader, "DELETE FROM postroom.prospects")
 
 
 def _all_that_can_be_read(outbox: Outbox) -> str:

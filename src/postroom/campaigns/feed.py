@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -48,7 +48,7 @@ class CampaignFeed:
         bench: Workbench,
         *,
         rules: HouseRules,
-        portals: Mapping[str, Portal] | None = None,
+        portals: Callable[[], Mapping[str, Portal]] = dict,
         random: Random | None = None,
     ) -> None:
         self.stopping = asyncio.Event()
@@ -60,7 +60,7 @@ class CampaignFeed:
             lease=Lease(worker=bench.worker, seconds=bench.lease.total_seconds()),
             rules=rules,
             random=random or Random(),
-            portals=portals or {},
+            portals=portals,
         )
         self._mine: set[Claim] = set()
         self._passed: dict[str, float] = {}

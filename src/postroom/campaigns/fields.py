@@ -52,6 +52,11 @@ def check_value_of(name: str, value: object) -> str:
     text = text_of(name, value)
     if len(text) > LONGEST_VALUE:
         raise InvalidCampaign(name, f"has {len(text):,} characters", f"shorten it to {LONGEST_VALUE:,}")
+    return check_printable(name, text)
+
+
+def check_printable(name: str, text: str) -> str:
+    """Give the text back if it has lines and tabs, and otherwise what can be printed."""
     if _UNWANTED.search(text):
         raise InvalidCampaign(name, "contains characters that cannot be printed", "remove them")
     return text

@@ -90,7 +90,7 @@ def launch(
                 break
     return Launched(
         scheduled=tally.scheduled,
-        skipped=dict(tally.skipped),
+        skipped=dict(+tally.skipped),
         errors=_errors(campaign),
         status=campaign.status,
     )
@@ -128,19 +128,12 @@ def _begin(workspace: str, id: str, *, again: bool) -> Plan[tuple[Campaign, int]
 
 
 def _back_from_cancelled(workspace: str, id: str) -> Plan[None]:
-    yield ask(
-        "set_enrolment",
-        workspace=workspace,
-        campaign=id,
-        prospect=None,
-        status=EnrolmentStatus.ACTIVE,
-        next_step=None,
-        last_sent_on=None,
-        reason=None,
-        was=[EnrolmentStatus.STOPPED.value],
-        because=CANCELLED,
-    )
+    """What had not left waits again. An email that was cancelled stays so, and with it what would have followed."""
+    yield ask("revive_enrolments", workspace=workspace, campaign=id, reason=CANCELLED)
     yield ask("revive_mails", workspace=workspace, campaign=id, prospect=None, reason=CANCELLED)
+    stranded = yield ask("end_stranded", workspace=workspace, campaign=id, reason=CANCELLED)
+    for (number,) in stranded:
+        yield ask("stop_following", workspace=workspace, campaign=id, number=number, step=0, reason=CANCELLED)
 
 
 def held_campaign(workspace: str, id: str) -> Plan[Campaign]:

@@ -90,13 +90,13 @@ def _follow(workspace: str, mail: Mail, following: Mail, day: date) -> Plan[None
     """The next step is due so many days after this one has really left."""
     status = yield from enrolment_status(workspace, mail)
     yield from _set_enrolment(workspace, mail, status, day=day)
-    if following.state is not MailState.WAITING:
-        return
     steps = yield from steps_of(workspace, mail.sequence_id, mail.sequence_version)
-    due = day + timedelta(days=steps[following.step - 1].delay_days)
-    active = status is EnrolmentStatus.ACTIVE
-    state = MailState.READY if active else MailState.WAITING
-    yield from put_mail(replace(following, state=state, due_day=due, reason=None if active else PAUSED))
+    following = replace(following, due_day=day + timedelta(days=steps[following.step - 1].delay_days))
+    if following.state is MailState.WAITING and status is EnrolmentStatus.ACTIVE:
+        following = replace(following, state=MailState.READY, reason=None)
+    elif following.state is MailState.WAITING:
+        following = replace(following, reason=PAUSED)
+    yield from put_mail(following)
 
 
 # ---------------------------------------------------------------- back

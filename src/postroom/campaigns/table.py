@@ -90,11 +90,18 @@ def open_table(path: Path, *, delimiter: str | None = None) -> Table:
     if delimiter is not None and delimiter not in DELIMITERS:
         known = ", ".join(DELIMITERS.values())
         raise InvalidCampaign("delimiter", f"{delimiter[:10]!r} is none", f"the known ones are {known}")
+    if path.exists() and not path.is_file():
+        raise InvalidCampaign("file", f"{path} is no file", "save the rows to a file: it is read twice")
     _check_encoding(path)
     if delimiter is None:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with _opened(path) as file:
             delimiter = _delimiter_in(file.readline(LONGEST_ROW))
-    return Table(path.open(encoding="utf-8-sig", newline=""), delimiter=delimiter, size=path.stat().st_size)
+    return Table(_opened(path), delimiter=delimiter, size=path.stat().st_size)
+
+
+def _opened(path: Path) -> TextIO:
+    """What somebody writes into it after it was checked, and is not UTF-8, is shown as such, and stops nobody."""
+    return path.open(encoding="utf-8-sig", errors="replace", newline="")
 
 
 class _TooLong(Exception):

@@ -8,7 +8,7 @@ the email is taken over as every other: not sent, it comes back and asks for its
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from random import Random
@@ -83,7 +83,8 @@ class Clerk:
     lease: Lease
     rules: HouseRules
     random: Random
-    portals: Mapping[str, Portal] = field(default_factory=dict)
+    portals: Callable[[], Mapping[str, Portal]] = dict
+    """Whose templates steps may name; asked for when a sequence is first read."""
     words: dict[tuple[str, str, int], tuple[tuple[Step, ...], Wording]] = field(default_factory=dict)
     """Steps that were read and compiled; versions never change."""
 
@@ -311,5 +312,5 @@ def _words(look: _Look, mail: Mail) -> Plan[tuple[tuple[Step, ...], Wording]]:
         if len(words) >= REMEMBERED:
             words.clear()
         steps = yield from steps_of(look.workspace, mail.sequence_id, mail.sequence_version)
-        words[name] = steps, Wording(steps, look.clerk.portals)
+        words[name] = steps, Wording(steps, look.clerk.portals())
     return words[name]

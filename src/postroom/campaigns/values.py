@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from postroom.campaigns.checks import line_of, mailbox, refuse, text_of, whole
-from postroom.campaigns.fields import check_fields
+from postroom.campaigns.fields import check_fields, check_printable
 from postroom.campaigns.keys import check_id
 from postroom.campaigns.settings import RampUp, SendingSettings, known_zone
 from postroom.errors import ConfigurationError, InvalidCampaign
@@ -142,8 +142,10 @@ class Step:
     def __post_init__(self) -> None:
         whole("number", self.number, least=1, most=MOST_STEPS)
         whole(f"steps[{self.number}].delay_days", self.delay_days, least=0, most=LONGEST_DELAY)
-        for name, longest in (("subject", LONGEST_SUBJECT), ("text", LONGEST_BODY), ("html", LONGEST_BODY)):
-            _check_words(f"steps[{self.number}].{name}", getattr(self, name), longest=longest)
+        if self.subject is not None:
+            line_of(f"steps[{self.number}].subject", self.subject, longest=LONGEST_SUBJECT)
+        for name in ("subject", "text", "html"):
+            _check_words(f"steps[{self.number}].{name}", getattr(self, name))
         _check_step(self, f"steps[{self.number}]")
 
 
@@ -219,14 +221,14 @@ def check_steps(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _check_words(name: str, given: object, *, longest: int) -> None:
+def _check_words(name: str, given: object) -> None:
     if given is None:
         return
-    text = text_of(name, given)
+    text = check_printable(name, text_of(name, given))
     if not text.strip():
         raise InvalidCampaign(name, "is empty", "write it, or leave it out")
-    if len(text) > longest:
-        raise InvalidCampaign(name, f"has {len(text):,} characters", f"shorten it to {longest:,}")
+    if len(text) > LONGEST_BODY:
+        raise InvalidCampaign(name, f"has {len(text):,} characters", f"shorten it to {LONGEST_BODY:,}")
 
 
 def _check_step(step: Step, name: str) -> None:

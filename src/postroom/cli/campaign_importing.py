@@ -19,6 +19,7 @@ from postroom.cli.choice import Json, machine_user
 from postroom.cli.problems import ExitCode
 from postroom.cli.screen import print_json, standard_error, standard_output
 from postroom.cli.target import Target
+from postroom.errors import InvalidCampaign
 from postroom.operate.campaigns import CampaignOperations
 from postroom.operate.wording import count_of
 
@@ -51,6 +52,8 @@ def import_prospects(
 ) -> None:
     """Take prospects in from a CSV file. The same file again adds nothing; a bad row costs itself and no other."""
     divides = None if delimiter is None else _DELIMITERS.get(delimiter.lower(), delimiter)
+    if report is not None and report.resolve() == file.resolve():
+        raise InvalidCampaign("--report", "is the file that is imported", "write the report to another file")
     shown: list[RowReport] = []
     with (
         open_table(file, delimiter=divides) as table,

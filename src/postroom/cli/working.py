@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from rich.text import Text
 
 from postroom.broker.meter import UNMETERED_DISPATCH, DispatchMeter
+from postroom.campaigns.serving import campaign_feed
 from postroom.claim.meter import Meter, TallyMeter
 from postroom.cli.everywhere import AllRegions, every_region
 from postroom.cli.problems import ExitCode
@@ -127,7 +128,14 @@ def worker(
         meter = measured(stack, metrics_host, metrics_port)
         routes = routes_of(settings, only=only, always=True)
         run_sending(
-            lambda database: Worker(database, routes, working, meter=meter.worker, pulse=meter.pulse),
+            lambda database: Worker(
+                database,
+                routes,
+                working,
+                meter=meter.worker,
+                pulse=meter.pulse,
+                beside=campaign_feed(settings),
+            ),
             Telling(role="worker", settings=settings, routes=routes, meter=meter.worker),
         )
 

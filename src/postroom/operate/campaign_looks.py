@@ -31,7 +31,7 @@ from postroom.campaigns.settings import SendingSettings
 from postroom.campaigns.turns import Planned
 from postroom.campaigns.values import Campaign, Enrolment, Step
 from postroom.campaigns.workspace import workspace_settings
-from postroom.operate.campaigns import check_seen
+from postroom.operate.campaigns import _check_seen as check_seen
 from postroom.operate.values import Workspaces
 from postroom.operate.verb import Awaiting, Shell, asks
 from postroom.store.plan import Plan

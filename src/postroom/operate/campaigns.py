@@ -18,7 +18,7 @@ from postroom.campaigns.importing import Imported, RowReport, import_table
 from postroom.campaigns.records import changed_settings
 from postroom.campaigns.sequences import SequenceOutline, add_sequence, edit_sequence, get_sequence, sequences
 from postroom.campaigns.table import Table
-from postroom.campaigns.values import Campaign, Sender, Sequence, WorkspaceSettings
+from postroom.campaigns.values import LONGEST_ID, Campaign, Sender, Sequence, WorkspaceSettings
 from postroom.campaigns.workspace import (
     get_sender,
     put_sender,
@@ -26,7 +26,7 @@ from postroom.campaigns.workspace import (
     senders,
     workspace_settings,
 )
-from postroom.errors import NotInWorkspace
+from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.operate.recording import By, alone, line, new_tie, refused_on_record
 from postroom.operate.values import Workspaces
 from postroom.operate.verb import Awaiting, Blocking, Shell, asks, asks_in_steps, does_in_steps
@@ -64,7 +64,7 @@ class CampaignVerbs(Shell):
     @asks
     def list(self, workspace: str, *, after: str = "", workspaces: Workspaces = None) -> Plan[tuple[CampaignView, ...]]:
         """The next campaigns behind an id, by id, as many as a page has."""
-        check_seen(workspace, workspaces)
+        _check_seen(workspace, workspaces)
         found = []
         for campaign in (yield from campaigns_after(workspace, after, limit=LONGEST_PAGE)):
             counts = yield from count_enrolments(workspace, campaign.id)
@@ -74,7 +74,7 @@ class CampaignVerbs(Shell):
     @asks
     def status(self, workspace: str, id: str, *, workspaces: Workspaces = None) -> Plan[WholeCampaign]:
         """One campaign with what it is made of; `NotInWorkspace` where there is none."""
-        check_seen(workspace, workspaces)
+        _check_seen(workspace, workspaces)
         draft = yield from whole_draft(workspace, id)
         counts = yield from count_enrolments(workspace, id)
         return WholeCampaign(campaign=draft.campaign, enrolments=counts, draft=draft)
@@ -84,14 +84,14 @@ class CampaignVerbs(Shell):
         self, workspace: str, description: Description, *, by: By, workspaces: Workspaces = None
     ) -> Course[Campaign]:
         """Make a draft of a description, with its sequence, senders and settings: all of it, or nothing."""
-        check_seen(workspace, workspaces)
+        _check_seen(workspace, workspaces)
         id = description.campaign.id
         return (yield from _on_record(_new(workspace, description), by, "campaign_new", workspace, campaign=id))
 
     @asks
     def settings_of(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[WorkspaceSettings]:
         """When and how much a workspace sends."""
-        check_seen(workspace, workspaces)
+        _check_seen(workspace, workspaces)
         return (yield from workspace_settings(workspace))
 
     @does_in_steps
@@ -99,39 +99,39 @@ class CampaignVerbs(Shell):
         self, workspace: str, changes: Mapping[str, Any], *, by: By, workspaces: Workspaces = None
     ) -> Course[WorkspaceSettings]:
         """Change what is named, leave the rest; all of it is checked before anything is written."""
-        check_seen(workspace, workspaces)
+        _check_seen(workspace, workspaces)
         doing = _change_settings(workspace, changes)
         return (yield from _on_record(doing, by, "campaign_settings", workspace, changed=sorted(changes)))
 
     @asks
     def senders(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[tuple[Sender, ...]]:
         """Who sends campaigns, by id."""
-        check_seen(workspace, workspaces)
+        _check_seen(workspace, workspaces)
         return (yield from senders(workspace))
 
     @asks
     def sender(self, workspace: str, id: str, *, workspaces: Workspaces = None) -> Plan[Sender]:
         """One sender; `NotInWorkspace` where there is none."""
-        check_seen(workspace, workspaces)
+        _check_seen(workspace, workspaces)
         return (yield from get_sender(workspace, id))
 
     @does_in_steps
     def put_sender(self, workspace: str, sender: Sender, *, by: By, workspaces: Workspaces = None) -> Course[None]:
         """Add a sender, or change the one of that id."""
-        check_seen(workspace, workspaces)
+        _check_seen(workspace, workspaces)
         doing = put_sender(workspace, sender)
         return (yield from _on_record(doing, by, "campaign_sender", workspace, sender=sender.id))
 
     @asks
     def sequences(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[tuple[SequenceOutline, ...]]:
         """All sequences, by id."""
-        check_seen(workspace, workspaces)
+        _check_seen(workspace, workspaces)
         return (yield from sequences(workspace))
 
     @asks
     def sequence(self, workspace: str, id: str, *, workspaces: Workspaces = None) -> Plan[Sequence]:
         """The newest version of a sequence; `NotInWorkspace` where there is none."""
-        check_seen(workspace, workspaces)
+        _check_seen(workspace, workspaces)
         return (yield from get_sequence(workspace, id))
 
     @does_in_steps
@@ -139,7 +139,7 @@ class CampaignVerbs(Shell):
         self, workspace: str, sequence: Sequence, *, by: By, workspaces: Workspaces = None
     ) -> Course[Sequence]:
         """Give a sequence other steps, as its next version; the same steps make none."""
-        check_seen(workspace, workspaces)
+        _check_seen(workspace, workspaces)
         doing = edit_sequence(workspace, sequence)
         return (yield from _on_record(doing, by, "campaign_sequence", workspace, sequence=sequence.id))
 
@@ -159,7 +159,7 @@ class CampaignVerbs(Shell):
 
         `report` hears of every row. Stopped in the middle, the same file again does the rest.
         """
-        check_seen(workspace, workspaces)
+        _check_seen(workspace, workspaces)
         asked = {"workspace": workspace, "campaign": campaign, "update": update or None, "act": new_tie()}
         doing = import_table(workspace, table, campaign=campaign, update=update, report=report)
         yield line(by, "campaign_import", state="begun", **asked)
@@ -178,7 +178,7 @@ class CampaignVerbs(Shell):
         workspaces: Workspaces = None,
     ) -> Course[Checked]:
         """What is wrong with a campaign; its steps are rendered for everybody, or for the first `sample`."""
-        check_seen(workspace, workspaces)
+        _check_seen(workspace, workspaces)
         routes = self.settings.known_routes()
         checking = check_draft(workspace, id, now=self.now(), routes=routes, portals=portals or {}, sample=sample)
         return (yield from checking)
@@ -186,7 +186,7 @@ class CampaignVerbs(Shell):
     @asks
     def forecast(self, workspace: str, id: str, *, workspaces: Workspaces = None) -> Plan[Forecast]:
         """When a campaign would begin and end, day by day, if it were launched now."""
-        check_seen(workspace, workspaces)
+        _check_seen(workspace, workspaces)
         return (yield from forecast_of(workspace, id, now=self.now()))
 
 
@@ -198,7 +198,10 @@ class AsyncCampaignOperations(Awaiting, CampaignVerbs):
     """Questions and acts about campaigns, for event loops."""
 
 
-def check_seen(workspace: str, workspaces: Workspaces) -> None:
+def _check_seen(workspace: str, workspaces: Workspaces) -> None:
+    if len(workspace) > LONGEST_ID or not workspace.isprintable():
+        problem = f"is not a name of at most {LONGEST_ID} printable characters"
+        raise InvalidCampaign("workspace", problem, "use a shorter one")
     if workspaces is not None and workspace not in workspaces:
         raise NotInWorkspace("workspace", workspace, workspace, "ask somebody who may see it")
 

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
 
+from postroom.campaigns.serving import campaign_feed
 from postroom.duration import Duration
 from postroom.errors import ConfigurationError, PostroomError
 from postroom.logs import logger
@@ -29,7 +30,7 @@ async def workers_of(outboxes: Outboxes, *, grace: Duration = "30s") -> AsyncIte
     `pending`. Outboxes whose worker is not enabled (`EMAIL_WORKER_ENABLED`) have none. A database that is away is
     waited for. What keeps one from working for good is logged, and raised only where it leaves nobody at work.
     """
-    threads = [WorkerThread(outbox, grace=grace) for outbox in _enabled(outboxes)]
+    threads = [WorkerThread(outbox, grace=grace, beside=campaign_feed) for outbox in _enabled(outboxes)]
     starting = (asyncio.to_thread(thread.start, patience=PATIENCE) for thread in threads)
     started = await asyncio.gather(*starting, return_exceptions=True)
     at_work = [thread for thread in started if isinstance(thread, WorkerThread)]

@@ -132,10 +132,10 @@ class Claimed:
     """About how many octets it has, when it is so large that its content was left in the store."""
     previous_owner: str | None = None
     """From whom it was taken over."""
-    somebody_stopped: bool = True
-    """At the claim there was somebody who is not to be mailed: perhaps one of its recipients."""
     unsubscribable: bool = False
     """Its reader can stop such emails."""
+    somebody_stopped: bool = True
+    """At the claim there was somebody who is not to be mailed: perhaps one of its recipients."""
     attachments: Mapping[str, bytes] = field(default_factory=dict)
     """Contents by digest."""
     inline: bool = False

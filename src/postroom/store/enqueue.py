@@ -17,9 +17,9 @@ from postroom.store.suppressions import (
     Mail,
     Suppression,
     SuppressionRules,
-    by_address,
     normal_address,
     stopped_by,
+    suppressions_of,
 )
 from postroom.vocabulary import EmailId
 
@@ -43,11 +43,12 @@ def enqueue(orders: Sequence[Order], *, rules: SuppressionRules = AS_SHIPPED) ->
     """
     if len(orders) == 1 and _is_plain(orders[0]):
         rows = yield ask("enqueue_one", **orders[0].as_plain_row())
-        return [_new(orders[0], by_address(rows), rules)]
+        known = yield from _known([row[0] for row in rows])
+        return [_new(orders[0], known, rules)]
     yield from store_attachments(attachment for order in orders for attachment in order.letter.attachments)
     rows = yield ask("enqueue", emails=[order.as_row() for order in orders])
     entered = {row[0] for row in rows}
-    known = by_address([row[2:] for row in rows if row[0] is None])
+    known = yield from _known([row[2] for row in rows if row[0] is None])
     firsts = yield from _first_under_keys([order for order in orders if order.id not in entered])
     return [_receipt(order, firsts.get(_name(order)), known, rules) for order in orders]
 
@@ -143,6 +144,11 @@ def _first_under_keys(orders: Sequence[Order]) -> Plan[dict[tuple[str, str | Non
     if any(_name(order) not in firsts for order in orders):
         raise StoreUnavailable("an idempotency key was swept away while it was being asked for; enqueue again")
     return firsts
+
+
+def _known(addresses: Sequence[str]) -> Plan[dict[str, list[Suppression]]]:
+    """What is known of recipients who were found among those not to be mailed: hardly ever anything, or asked."""
+    return (yield from suppressions_of(addresses)) if addresses else {}
 
 
 def _new(order: Order, known: Mapping[str, Sequence[Suppression]], rules: SuppressionRules) -> Receipt:

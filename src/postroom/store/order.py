@@ -58,11 +58,13 @@ class Order:
         row["id"] = self.id
         row["due_at"] = self.not_before
         row["terms"] = written(self.terms())
+        row["addresses"] = written([address.lower() for address in self.letter.recipients])
         return row
 
     def as_row(self) -> dict[str, Any]:
         """In the names of the `enqueue` query."""
         row = self.as_plain_row()
+        del row["addresses"]  # those among the terms will do
         row["terms"] = self.terms()
         row["status"] = self.status
         row["lease_seconds"] = self.lease.seconds if self.lease else None

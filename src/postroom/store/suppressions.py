@@ -19,7 +19,7 @@ from typing import Any
 from postroom.errors import InvalidEmail
 from postroom.store.contract import instant, moment
 from postroom.store.ids import LAST, new_id
-from postroom.store.plan import Plan, Row, Rows, ask
+from postroom.store.plan import Plan, Row, ask
 from postroom.vocabulary import EmailId, SuppressionReason, SuppressionScope
 
 LONGEST_EVIDENCE = 500
@@ -148,13 +148,8 @@ def unsuppress(ids: Collection[str], *, workspaces: Collection[str] | None = Non
 def suppressions_of(addresses: Iterable[str]) -> Plan[dict[str, list[Suppression]]]:
     """What is known of these addresses now, by `normal_address`; who is not in it has no entry."""
     wanted = sorted({normal_address(address) for address in addresses})
-    return by_address((yield ask("suppressions_of", addresses=wanted)))
-
-
-def by_address(rows: Rows) -> dict[str, list[Suppression]]:
-    """The entries of rows, by whom they are about."""
     found: dict[str, list[Suppression]] = {}
-    for row in rows:
+    for row in (yield ask("suppressions_of", addresses=wanted)):
         entry = _read(row)
         found.setdefault(entry.address, []).append(entry)
     return found

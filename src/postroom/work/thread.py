@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol, Self
 
+from postroom.claim.feed import Workbench
 from postroom.claim.route import Route
 from postroom.config import Settings
 from postroom.duration import Duration, parse_duration
@@ -25,6 +26,7 @@ from postroom.store.dialect import Clock
 from postroom.store.housekeeping import Keep
 from postroom.store.open import AsyncDatabase, open_async_database
 from postroom.vocabulary import Status
+from postroom.work.beside import Beside
 from postroom.work.journal import journal_folder
 from postroom.work.pruner import Pruning
 from postroom.work.rendering import renderer
@@ -81,13 +83,23 @@ class Served(Protocol):
 class WorkerThread:
     """Works from `start` to `stop`; stopping lets what is under way finish and gives the rest back."""
 
-    def __init__(self, outbox: Served | Settings, *, grace: Duration = "30s") -> None:
-        """Given an outbox, it sends by the ways out of that outbox, `Outbox(transport=…)` included."""
+    def __init__(
+        self,
+        outbox: Served | Settings,
+        *,
+        grace: Duration = "30s",
+        beside: Callable[[Settings], Callable[[Workbench], Beside]] | None = None,
+    ) -> None:
+        """Given an outbox, it sends by the ways out of that outbox, `Outbox(transport=…)` included.
+
+        `beside` makes of the settings what brings emails by other rules: `campaign_feed`, those of campaigns.
+        """
         self._settings = outbox if isinstance(outbox, Settings) else outbox.settings
         self._clock = None if isinstance(outbox, Settings) else outbox.clock
         self._routes = _routes_for(outbox)
         self._routes()  # what is wrong with them is told here, and not in a thread
         self._grace = grace
+        self._beside = beside
         self._made = threading.Event()
         """There is a worker, or there will be none."""
         self._ready = threading.Event()
@@ -142,7 +154,12 @@ class WorkerThread:
     async def _begin(self, database: AsyncDatabase) -> None:
         """Have a worker at hand, and know whether it may send; what keeps it from working is told by `start`."""
         try:
-            self._worker = Worker(database, self._routes(), worker_settings(self._settings, grace=self._grace))
+            self._worker = Worker(
+                database,
+                self._routes(),
+                worker_settings(self._settings, grace=self._grace),
+                beside=self._beside(self._settings) if self._beside else None,
+            )
             self._made.set()
             ownership = self._worker.engine.ownership
             with suppress(StoreUnavailable):  # the worker waits for it

@@ -55,3 +55,10 @@ FROM postroom_reader;
 REVOKE SELECT ON postroom.contents, postroom.attachments FROM postroom_reader;
 GRANT SELECT (email_id, version, subject, message_id, envelope, size, terms) ON postroom.contents TO postroom_reader;
 GRANT SELECT (digest, size) ON postroom.attachments TO postroom_reader;
+-- The same of campaigns: whom they are for and their subjects, but neither their words nor what is known of people.
+REVOKE SELECT ON postroom.steps, postroom.prospects FROM postroom_reader;
+GRANT SELECT (workspace, sequence_id, version, number, delay_days, subject, template) ON postroom.steps
+TO postroom_reader;
+GRANT SELECT (workspace, id, address, normal_address, name, timezone, language, created_at, updated_at)
+ON postroom.prospects
+TO postroom_reader;

@@ -198,7 +198,7 @@ JOIN postroom.campaign_mails m ON m.email_id = turn.email_id
 ORDER BY m.follow_up DESC, m.due_day, turn.launched_at, turn.id, m.number
 LIMIT 1;
 
--- A mail that has left before, came back, and is due again.
+-- A mail that has left before, came back, and is due again. One of which something is still to be concluded counts yet.
 -- name: next_retry
 SELECT {mail}
 FROM postroom.campaign_mails m
@@ -206,7 +206,7 @@ JOIN postroom.emails e ON e.id = m.email_id
 JOIN postroom.campaigns c ON c.workspace = m.workspace AND c.id = m.campaign_id
 JOIN postroom.enrolments n
     ON n.workspace = m.workspace AND n.campaign_id = m.campaign_id AND n.prospect_id = m.prospect_id
-WHERE m.workspace = :workspace::text AND m.state = 'leaving'
+WHERE m.workspace = :workspace::text AND m.state = 'leaving' AND NOT m.moved
     AND e.status IN ('pending', 'retrying') AND e.due_at <= {now}
     AND e.route IN (SELECT json_array_elements_text((:routes::text)::json))
     AND m.sender_id IN (SELECT json_array_elements_text((:senders::text)::json))
@@ -292,6 +292,30 @@ WHERE workspace = :workspace::text
     AND status IN (SELECT json_array_elements_text((:was::text)::json))
     AND (:because::text IS NULL OR reason = :because::text)
 RETURNING campaign_id, prospect_id;
+
+-- Have enrolments go on that were stopped for a reason; those that were not launched then are to be launched.
+-- name: revive_enrolments
+UPDATE postroom.enrolments
+SET status = CASE WHEN sequence_version IS NULL THEN 'enrolled' ELSE 'active' END,
+    reason = NULL,
+    updated_at = {now}
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND status = 'stopped' AND reason = :reason::text;
+
+-- End the enrolments of a campaign of which nothing can leave any more.
+-- name: end_stranded
+UPDATE postroom.enrolments AS e
+SET status = 'stopped',
+    reason = :reason::text,
+    updated_at = {now}
+WHERE e.workspace = :workspace::text AND e.campaign_id = :campaign::text
+    AND e.status = 'active' AND e.sequence_version IS NOT NULL
+    AND NOT EXISTS (
+        SELECT
+        FROM postroom.campaign_mails m
+        WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
+            AND m.state IN ('ready', 'leaving')
+    )
+RETURNING number;
 
 -- Where an enrolment stands.
 -- name: find_enrolment

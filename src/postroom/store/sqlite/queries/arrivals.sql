@@ -12,13 +12,9 @@ WHERE json_extract(value, '$.key') IS NULL
             AND k.email_id = json_extract(value, '$.id')
     )
 
--- In the place of an entry.
--- fragment: no_entry
-NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-
 -- Take emails in. A key that is there already leaves its email out. `GROUP BY NULL` counts nothing as no row; a HAVING
 -- by itself is known from SQLite 3.39 on only.
--- Its rows are the emails that entered, and then what is known of their recipients, who may not be mailed any more.
+-- Its rows are the emails that entered, and then those of their recipients who may not be mailed any more.
 -- name: enqueue
 INSERT INTO postroom_keys (workspace, key, email_id, fingerprint, created_at)
 SELECT
@@ -51,20 +47,19 @@ SELECT
     CAST(:now + json_extract(value, '$.lease_seconds') * 1000000 AS INTEGER), json_extract(value, '$.worker'),
     json_extract(value, '$.key'), {given_members}
 {accepted};
-SELECT json_extract(value, '$.id'), NULL, {no_entry}
+SELECT json_extract(value, '$.id'), NULL, NULL
 {accepted}
 UNION ALL
-SELECT NULL, NULL, {entry}
+SELECT NULL, NULL, address
 FROM postroom_suppressions
 WHERE address IN (
-        SELECT substr(term.value, 4)
-        FROM json_each(:emails) AS incoming, json_each(json_extract(incoming.value, '$.terms')) AS term
-        WHERE substr(term.value, 1, 3) = 'to:'
-    )
-    AND (expires_at IS NULL OR expires_at > :now);
+    SELECT substr(term.value, 4)
+    FROM json_each(:emails) AS incoming, json_each(json_extract(incoming.value, '$.terms')) AS term
+    WHERE substr(term.value, 1, 3) = 'to:'
+);
 
--- Take one email in that has no key and carries nothing: the same as `enqueue`, without the detours. Its rows are what is
--- known of its recipients: nearly always none.
+-- Take one email in that has no key and carries nothing: the same as `enqueue`, without the detours. Its rows are those
+-- of its recipients who may not be mailed any more: nearly always none.
 -- name: enqueue_one
 INSERT INTO postroom_contents (email_id, {content}, terms)
 VALUES (:id, {content_parameters}, :terms);
@@ -75,10 +70,9 @@ INSERT INTO postroom_tallies (minute, name, change)
 VALUES (:now / 60000000 * 60000000, 'enqueued', 1);
 INSERT INTO postroom_emails (id, status, due_at, created_at, {given})
 VALUES (:id, 'pending', coalesce(:due_at, :now), :now, {given_parameters});
-SELECT {entry}
+SELECT address
 FROM postroom_suppressions
-WHERE address IN (SELECT substr(value, 4) FROM json_each(:terms) WHERE substr(value, 1, 3) = 'to:')
-    AND (expires_at IS NULL OR expires_at > :now);
+WHERE address IN (SELECT value FROM json_each(:addresses));
 
 -- The tally of emails that arrived row by row.
 -- name: copied

@@ -196,7 +196,7 @@ JOIN postroom_campaign_mails m ON m.email_id = turn.email_id
 ORDER BY m.follow_up DESC, m.due_day, turn.launched_at, turn.id, m.number
 LIMIT 1;
 
--- A mail that has left before, came back, and is due again.
+-- A mail that has left before, came back, and is due again. One of which something is still to be concluded counts yet.
 -- name: next_retry
 SELECT {mail}
 FROM postroom_campaign_mails m
@@ -204,7 +204,7 @@ JOIN postroom_emails e ON e.id = m.email_id
 JOIN postroom_campaigns c ON c.workspace = m.workspace AND c.id = m.campaign_id
 JOIN postroom_enrolments n
     ON n.workspace = m.workspace AND n.campaign_id = m.campaign_id AND n.prospect_id = m.prospect_id
-WHERE m.workspace = :workspace AND m.state = 'leaving'
+WHERE m.workspace = :workspace AND m.state = 'leaving' AND NOT m.moved
     AND e.status IN ('pending', 'retrying') AND e.due_at <= :now
     AND e.route IN (SELECT value FROM json_each(:routes))
     AND m.sender_id IN (SELECT value FROM json_each(:senders))
@@ -289,6 +289,30 @@ WHERE workspace = :workspace
     AND status IN (SELECT value FROM json_each(:was))
     AND (:because IS NULL OR reason = :because)
 RETURNING campaign_id, prospect_id;
+
+-- Have enrolments go on that were stopped for a reason; those that were not launched then are to be launched.
+-- name: revive_enrolments
+UPDATE postroom_enrolments
+SET status = CASE WHEN sequence_version IS NULL THEN 'enrolled' ELSE 'active' END,
+    reason = NULL,
+    updated_at = :now
+WHERE workspace = :workspace AND campaign_id = :campaign AND status = 'stopped' AND reason = :reason;
+
+-- End the enrolments of a campaign of which nothing can leave any more.
+-- name: end_stranded
+UPDATE postroom_enrolments AS e
+SET status = 'stopped',
+    reason = :reason,
+    updated_at = :now
+WHERE e.workspace = :workspace AND e.campaign_id = :campaign
+    AND e.status = 'active' AND e.sequence_version IS NOT NULL
+    AND NOT EXISTS (
+        SELECT 1
+        FROM postroom_campaign_mails m
+        WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
+            AND m.state IN ('ready', 'leaving')
+    )
+RETURNING number;
 
 -- Where an enrolment stands.
 -- name: find_enrolment

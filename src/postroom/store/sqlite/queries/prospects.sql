@@ -28,7 +28,8 @@ WHERE true
 ON CONFLICT DO NOTHING
 RETURNING normal_address;
 
--- Change prospects; the addresses of those that are there.
+-- Change prospects; the addresses of those that are there. With the limit, which is none, SQLite does not take the list
+-- apart: else it goes through the whole workspace for each of its lines.
 -- name: update_prospects
 UPDATE postroom_prospects
 SET address = n.address,
@@ -39,12 +40,13 @@ SET address = n.address,
     updated_at = :now
 FROM (
     SELECT
-        json_extract(value, '$.id') AS id, json_extract(value, '$.address') AS address,
+        :workspace AS workspace, json_extract(value, '$.id') AS id, json_extract(value, '$.address') AS address,
         json_extract(value, '$.name') AS name, json_extract(value, '$.fields') AS fields,
         json_extract(value, '$.timezone') AS timezone, json_extract(value, '$.language') AS language
     FROM json_each(:prospects)
+    LIMIT -1
 ) AS n
-WHERE postroom_prospects.workspace = :workspace AND postroom_prospects.id = n.id
+WHERE postroom_prospects.workspace = n.workspace AND postroom_prospects.id = n.id
 RETURNING normal_address;
 
 -- How many there are.

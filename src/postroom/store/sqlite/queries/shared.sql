@@ -12,7 +12,7 @@
 -- not to be mailed is looked up once: nearly always nobody is, and then no worker has to ask about these.
 -- fragment: claimed_columns
 {claimed_fields}, CASE WHEN c.size <= :whole THEN c.text END, CASE WHEN c.size <= :whole THEN c.html END,
-:now, CASE WHEN c.size > :whole THEN c.size ELSE 0 END, EXISTS (SELECT 1 FROM postroom_suppressions)
+:now, CASE WHEN c.size > :whole THEN c.size ELSE 0 END, EXISTS (SELECT 1 FROM postroom_suppressions WHERE id > '')
 
 -- fragment: waiting
 status IN ('pending', 'retrying', 'in_doubt') AND due_at IS NOT NULL

@@ -1,0 +1,193 @@
+"""Launch and schedule are one act: idempotent, resumable, safe from two places at once, honest about what it skipped."""
+
+from __future__ import annotations
+
+import threading
+from datetime import date
+
+import pytest
+
+from postroom import Outbox
+from postroom.campaigns.acting import cancel_campaign, pause_campaign, pause_prospect, resume_campaign
+from postroom.campaigns.launching import launch
+from postroom.campaigns.sequences import edit_sequence
+from postroom.campaigns.stopping import stop_prospect
+from postroom.campaigns.values import Sequence
+from postroom.errors import NotInWorkspace
+from postroom.store.plan import Course, drive
+from postroom.store.suppressions import Stop, suppress
+from postroom.vocabulary import CampaignStatus, EnrolmentStatus, MailState, SuppressionReason
+from tests.campaigns.sending.stage import SHOP, Stage, step
+
+
+def some_of(course: Course[object], stage: Stage, plans: int) -> None:
+    """Carry out so many plans of a launch, and leave it there."""
+    plan = next(course)
+    for _ in range(plans - 1):
+        plan = course.send(stage.run(plan))
+    stage.run(plan)
+    course.close()
+
+
+def test_a_launch_writes_one_row_for_each_step_of_each_prospect(stage: Stage) -> None:
+    stage.sender()
+    stage.draft(prospects=3, delays=(0, 3, 4))
+    launched = stage.launch(batch=2)
+
+    assert (launched.scheduled, launched.skipped, launched.errors) == (9, {}, ())
+    mails = stage.mails()
+    assert [each.state for each in mails] == [MailState.READY, MailState.WAITING, MailState.WAITING] * 3
+    assert [each.due_day for each in mails[:3]] == [date.min, None, None]
+    assert len({each.id for each in mails}) == 9
+    assert stage.campaign().status is CampaignStatus.RUNNING
+    assert {(each.sequence_version, each.sender_id) for each in stage.enrolments().values()} == {(1, "grace")}
+
+
+def test_launching_twice_schedules_nothing_more(stage: Stage) -> None:
+    stage.launched("spring", 3)
+    before = stage.mails()
+    again = stage.launch()
+
+    assert (again.scheduled, again.skipped) == (0, {"already_scheduled": 3})
+    assert stage.mails() == before
+
+
+@pytest.mark.parametrize("plans", [1, 2, 3])
+def test_a_launch_that_broke_off_goes_on_where_it_was(stage: Stage, plans: int) -> None:
+    stage.sender()
+    stage.draft(prospects=5, delays=(0, 1))
+    some_of(launch(SHOP, "spring", batch=2), stage, plans)
+    stage.launch(batch=2)
+
+    assert len(stage.mails()) == 10
+    assert stage.campaign().launched_to == 5
+
+
+def test_two_launches_at_once_share_the_work(stage: Stage) -> None:
+    stage.sender()
+    stage.draft(prospects=60, delays=(0, 1))
+    results: list[int] = []
+
+    def one() -> None:
+        with Outbox(stage.outbox.database_url, clock=stage.clock) as outbox:
+            results.append(drive(launch(SHOP, "spring", batch=7), outbox.database.run).scheduled)
+
+    threads = [threading.Thread(target=one) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert sum(results) == 120
+    assert len({each.key for each in stage.mails()}) == 120
+
+
+def test_a_pause_during_the_launch_is_honoured_from_that_row_on(stage: Stage) -> None:
+    """Edge case 2: the campaign's status is looked at again with every batch."""
+    stage.settings()
+    stage.sender()
+    stage.draft(prospects=4)
+    some_of(launch(SHOP, "spring", batch=2), stage, 2)
+    stage.run(pause_campaign(SHOP, "spring"))
+    launched = stage.launch(batch=2)
+
+    assert (launched.scheduled, launched.status) == (0, CampaignStatus.PAUSED)
+    assert "paused" in launched.errors[0]
+    assert len(stage.mails()) == 2
+    assert stage.nothing_leaves() is None
+    assert stage.go_through(resume_campaign(SHOP, "spring")).scheduled == 2
+    assert stage.send() == "p1:spring-words:1"
+
+
+def test_a_prospect_who_is_stopped_during_the_launch_gets_no_row(stage: Stage) -> None:
+    """Edge case 3."""
+    stage.settings()
+    stage.sender()
+    stage.draft(prospects=4)
+    some_of(launch(SHOP, "spring", batch=2), stage, 2)
+    stage.run(stop_prospect(SHOP, "p4@example.org", "unsubscribed", ends=EnrolmentStatus.UNSUBSCRIBED))
+    launched = stage.launch(batch=2)
+
+    assert launched.skipped == {"already_scheduled": 2, "unsubscribed": 1}
+    assert [each.prospect_id for each in stage.mails()] == ["p1", "p2", "p3"]
+
+
+def test_who_is_suppressed_is_skipped_with_the_entry_as_the_reason(stage: Stage) -> None:
+    [entry] = stage.run(suppress([Stop(address="P2@example.org", reason=SuppressionReason.HARD_BOUNCE)]))
+    stage.sender()
+    stage.draft(prospects=3)
+    launched = stage.launch()
+
+    assert (launched.scheduled, launched.skipped) == (2, {"suppressed": 1})
+    enrolment = stage.enrolments()["p2"]
+    assert (enrolment.status, enrolment.reason) == (EnrolmentStatus.BOUNCED, f"suppressed: {entry}")
+
+
+def test_the_same_sequence_in_another_campaign_reaches_nobody_twice(stage: Stage) -> None:
+    """P13: the key is unique in the workspace, whichever campaign asks."""
+    stage.launched("spring", 2)
+    stage.draft("summer", ["p2", "p3"], sequence="other")
+    stage.run(edit_sequence(SHOP, Sequence(id="spring-words", name="spring-words", steps=(step(1), step(2)))))
+    from postroom.campaigns.drafts import add_campaign
+    from postroom.campaigns.values import Campaign
+
+    stage.run(add_campaign(SHOP, Campaign(id="autumn", name="autumn", sequence_id="spring-words"), senders=["grace"]))
+    stage.enrol("autumn", ["p2", "p3"])
+    launched = stage.launch("autumn")
+
+    assert (launched.scheduled, launched.skipped) == (2, {"already_scheduled": 1})
+    assert {each.key for each in stage.mails("autumn")} == {"p3:spring-words:1", "p3:spring-words:2"}
+    assert stage.enrolments("autumn")["p2"].reason == "already_scheduled"
+
+
+def test_a_sequence_that_is_edited_after_the_launch_changes_nothing_for_those_who_are_in_it(stage: Stage) -> None:
+    stage.settings()
+    stage.launched("spring", 1)
+    stage.run(edit_sequence(SHOP, Sequence(id="spring-words", name="x", steps=(step(1, subject="Other words"),))))
+
+    assert stage.outbox.get(stage.claim().id).subject == "Hello P1"
+
+
+def test_an_enrolment_that_was_paused_before_the_launch_waits_until_it_is_resumed(stage: Stage) -> None:
+    stage.settings()
+    stage.sender()
+    stage.draft(prospects=2)
+    some_of(launch(SHOP, "spring", batch=1), stage, 2)
+    stage.run(pause_prospect(SHOP, "spring", "p1"))
+    stage.launch()
+
+    assert stage.send() == "p2:spring-words:1"
+    assert stage.nothing_leaves() is None
+
+
+def test_a_campaign_that_was_cancelled_during_its_launch_is_launched_whole_on_purpose(stage: Stage) -> None:
+    stage.settings()
+    stage.sender()
+    stage.draft(prospects=4, delays=(0, 0))
+    some_of(launch(SHOP, "spring", batch=2), stage, 2)
+    stage.send()
+    stage.run(cancel_campaign(SHOP, "spring"))
+    assert {each.status for each in stage.enrolments().values()} == {EnrolmentStatus.STOPPED}
+    stage.nothing_leaves()
+    launched = stage.launch(again=True)
+
+    assert launched.scheduled == 4
+    assert len([stage.send() for _ in range(7)]) == 7
+    stage.nothing_leaves()
+    assert stage.campaign().status is CampaignStatus.COMPLETED
+    assert len({left.key for left in stage.log}) == 8
+
+
+def test_another_workspace_s_campaign_cannot_be_launched(stage: Stage) -> None:
+    stage.launched("spring", 1)
+    with pytest.raises(NotInWorkspace):
+        stage.go_through(launch("another", "spring"))
+
+
+def test_a_launch_tells_how_far_it_has_come(stage: Stage) -> None:
+    stage.sender()
+    stage.draft(prospects=5)
+    seen: list[int] = []
+    stage.launch(batch=2, progress=seen.append)
+
+    assert sum(seen) == 5

@@ -1,0 +1,231 @@
+"""campaign new, settings, sender, sequence, import, check, forecast, status, list."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from postroom import Outbox
+from postroom.campaigns.describing import EXAMPLE
+from tests.cli.conftest import CommandLine
+
+PEOPLE = "email,name,company\nada@example.org,Ada,Acme\nbob@example.org,,Beta\n"
+
+
+@pytest.fixture
+def spring(postroom: CommandLine, outbox: Outbox) -> str:
+    """A draft of the example."""
+    Path("spring.toml").write_text(EXAMPLE, "utf-8")
+    Path("people.csv").write_text(PEOPLE, "utf-8")
+    assert postroom("campaign", "new", "spring.toml").code == 0
+    return "spring"
+
+
+def test_the_example_is_printed_and_can_be_made_into_a_draft(postroom: CommandLine, outbox: Outbox) -> None:
+    example = postroom("campaign", "new", "--example")
+    assert (example.code, example.out) == (0, EXAMPLE)
+    Path("spring.toml").write_text(example.out, "utf-8")
+
+    made = postroom("campaign", "new", "spring.toml")
+    assert made.out.splitlines() == [
+        "The draft spring is there, with 2 steps and 1 sender.",
+        "Next: postroom campaign import FILE --campaign spring",
+    ]
+    assert postroom("campaign", "new", "spring.toml").code == 2  # the id is taken
+    assert [each["id"] for each in postroom("campaign", "list", "--json").json["campaigns"]] == ["spring"]
+
+
+def test_a_draft_is_filled_checked_and_forecast(postroom: CommandLine, spring: str) -> None:
+    imported = postroom("campaign", "import", "people.csv", "--campaign", spring)
+    assert (imported.code, imported.err) == (0, "")
+    assert imported.out.splitlines() == [
+        "2 rows: 2 added, 0 updated, 0 unchanged, 0 duplicate, 0 refused.",
+        "2 prospects came into spring.",
+        "Templates know the fields company.",
+    ]
+
+    checked = postroom("campaign", "check", spring)
+    assert (checked.code, "Nothing keeps spring from being launched; 2 of 2 prospects" in checked.out) == (0, True)
+    forecast = postroom("campaign", "forecast", spring)
+    assert (forecast.code, "4 mails to 2 prospects: begins on" in forecast.out, "█" in forecast.out) == (0, True, True)
+    assert postroom("campaign", "forecast", spring, "--json").json["mails"] == 4
+    status = postroom("campaign", "status", spring, "--json").json
+    assert (status["status"], status["enrolments"]["enrolled"], len(status["sequence"]["steps"])) == ("draft", 2, 2)
+    assert "2 (2 enrolled)" in postroom("campaign", "status", spring).out
+    assert "Spring letter" in postroom("campaign", "list").out
+
+
+def test_nothing_is_enqueued_by_any_of_it(postroom: CommandLine, outbox: Outbox, spring: str) -> None:
+    postroom("campaign", "import", "people.csv", "--campaign", spring)
+    postroom("campaign", "check", spring)
+    postroom("campaign", "forecast", spring)
+
+    assert outbox.conservation().enqueued == 0
+
+
+def test_bad_rows_are_shown_written_down_and_make_the_command_fail(postroom: CommandLine, spring: str) -> None:
+    bad = "".join(f"=bad{number},x,y\n" for number in range(12))
+    Path("people.csv").write_text(PEOPLE + bad, "utf-8")
+    answer = postroom("campaign", "import", "people.csv", "--campaign", spring, "--report", "report.csv")
+
+    assert answer.code == 1
+    assert "line 4: refused: address: " in answer.out
+    assert "… and 2 more; report.csv has them all." in answer.out
+    with Path("report.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["outcome"] for row in rows] == ["added"] * 2 + ["refused"] * 12
+    assert (rows[2]["line"], rows[2]["address"]) == ("4", "'=bad0")  # no spreadsheet works it out
+    assert rows[0]["enrolled"] == "yes"
+
+
+def test_a_report_never_takes_the_place_of_the_file(postroom: CommandLine, spring: str) -> None:
+    answer = postroom("campaign", "import", "people.csv", "--report", "../" + Path.cwd().name + "/people.csv")
+
+    assert (answer.code, "--report: is the file that is imported" in answer.err) == (2, True)
+    assert Path("people.csv").read_text("utf-8") == PEOPLE
+
+
+def test_an_import_is_told_to_programs(postroom: CommandLine, spring: str) -> None:
+    told = postroom("campaign", "import", "people.csv", "--json").json
+
+    assert (told["rows"], told["counts"]["added"], told["enrolled"], told["fields"]) == (2, 2, 0, ["company"])
+    Path("people.csv").write_text(PEOPLE.replace("Acme", "Omega"), "utf-8")
+    assert postroom("campaign", "import", "people.csv", "--update", "--json").json["counts"]["updated"] == 1
+
+
+def test_a_delimiter_is_named_where_it_cannot_be_found(postroom: CommandLine, spring: str) -> None:
+    Path("odd.csv").write_text('email;"a";x,y\n', "utf-8")
+
+    assert "say which with --delimiter" in postroom("campaign", "import", "odd.csv").err
+    named = postroom("campaign", "import", "odd.csv", "--delimiter", "semicolon")
+    assert "column 3: the heading 'x,y'" in named.err
+
+
+def test_a_check_that_finds_something_fails_and_says_what_to_do(postroom: CommandLine, spring: str) -> None:
+    Path("people.csv").write_text("id,email\n7,ada@example.org\n", "utf-8")
+    postroom("campaign", "import", "people.csv", "--campaign", spring)
+    postroom("campaign", "settings", "--daily-quota", "0")
+    answer = postroom("campaign", "check", spring)
+
+    assert answer.code == 1
+    assert "error  daily_quota: is 0" in answer.out
+    assert "error  steps[1].subject: there is no 'company' (1 prospect: 7)" in answer.out
+    assert postroom("campaign", "check", spring, "--sample", "1", "--json").json["ok"] is False
+    assert "would never leave: daily_quota is 0; raise it." in postroom("campaign", "forecast", spring).out
+
+
+def test_settings_are_shown_and_changed_one_by_one(postroom: CommandLine, outbox: Outbox) -> None:
+    assert "never: these are the defaults" in postroom("campaign", "settings").out
+    options = ["--days", "Mon,Tue", "--start-hour", "8", "--end-hour", "12", "--timezone", "Asia/Tokyo"]
+    options += ["--ramp-up", "5,10", "--holidays", "2026-12-25,2026-01-01", "--gap", "10-20", "--bounce-limit", "0"]
+    told = postroom("campaign", "settings", *options, "--person-hours", "24", "--json").json
+
+    assert (told["sending_days"], told["start_hour"], told["timezone"]) == (["mon", "tue"], 8, "Asia/Tokyo")
+    assert (told["ramp_up"], told["holidays"]) == ([5, 10], ["2026-01-01", "2026-12-25"])
+    assert (told["gap_seconds"], told["bounce_limit"], told["person_hours"]) == ([10, 20], None, 24)
+    again = postroom("campaign", "settings", "--ramp-up", "none", "--holidays", "none", "--json").json
+    assert (again["ramp_up"], again["holidays"], again["start_hour"], again["version"]) == (None, [], 8, 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--timezone", "Europe/Berln"], "timezone: 'Europe/Berln' is no zone of the IANA database; did you mean"),
+        (["--start-hour", "9", "--end-hour", "9"], "end_hour: is 9 like start_hour"),
+        (["--days", "none"], "sending_days: is empty"),
+        (["--days", "monday"], "sending_days: 'monday' is no day"),
+        (["--daily-quota", "-1"], "daily_quota: expected a whole number from 0"),
+        (["--gap", "90"], "--gap: '90' is no gap; write the least and the most seconds: 30-90"),
+        (["--ramp-up", "a,b"], "--ramp-up: 'a,b' is no list; write 20,40,80"),
+        (["--holidays", "Christmas"], "holidays: expected dates, got 'Christmas'; write 2026-12-25"),
+        (["--bounce-limit", "5"], "bounce_limit: expected a share above 0 and up to 1, got 5"),
+    ],
+)
+def test_settings_that_cannot_be_meant_are_refused_before_anything_is_written(
+    postroom: CommandLine, outbox: Outbox, options: list[str], told: str
+) -> None:
+    """E10."""
+    answer = postroom("campaign", "settings", *options)
+
+    assert answer.code == 2
+    assert told in answer.err
+    assert postroom("campaign", "settings", "--json").json["version"] == 0
+
+
+def test_senders_are_added_changed_and_listed(postroom: CommandLine, outbox: Outbox) -> None:
+    assert "Nobody sends campaigns here yet" in postroom("campaign", "sender").err
+    assert "sender.address: is missing" in postroom("campaign", "sender", "ada", "--name", "Ada").err
+    postroom("campaign", "sender", "ada", "--address", "ada@example.org", "--reply-to", "x@example.org")
+    told = postroom("campaign", "sender", "ada", "--daily-quota", "30", "--ramp-up", "5,10", "--json").json
+
+    [ada] = told["senders"]
+    assert (ada["address"], ada["reply_to"], ada["daily_quota"], ada["ramp_up"]) == (
+        "ada@example.org",
+        "x@example.org",
+        30,
+        [5, 10],
+    )
+    assert postroom("campaign", "sender", "ada", "--reply-to", "none", "--json").json["senders"][0]["reply_to"] is None
+    assert "ada@example.org" in postroom("campaign", "sender").out
+    assert postroom("campaign", "sender", "--name", "Ada").code == 2
+    assert postroom("campaign", "sender", "bob").code == 1
+
+
+def test_a_sequence_is_shown_and_edited_as_its_next_version(postroom: CommandLine, spring: str) -> None:
+    assert "Re: (the same thread)" in postroom("campaign", "sequence", "spring").out
+    Path("steps.toml").write_text('[[steps]]\nsubject = "New"\ntext = "Words"\n', "utf-8")
+    told = postroom("campaign", "sequence", "spring", "--file", "steps.toml", "--json").json
+
+    assert (told["version"], [step["subject"] for step in told["steps"]]) == (2, ["New"])
+    assert postroom("campaign", "sequence", "--json").json["sequences"][0]["steps"] == 1
+    assert "spring" in postroom("campaign", "sequence").out
+
+
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        ("[campaign", "file: is no TOML"),
+        ("[settings]\n", "campaign: expected a table, got None; write [campaign]"),
+        ('[campaign]\nid = "a:b"\n[[steps]]\nsubject = "s"\ntext = "t"\n', "contains «:»"),
+        ('[campaign]\nid = "a"\n', "steps: there is none; write [[steps]], or name a sequence"),
+        ('[campaign]\nid = "a"\n[[steps]]\ntext = "t"\n', "steps[1].subject: is missing"),
+        ('[campaign]\nid = "a"\n[[steps]]\nsubject = "s"\n', "steps[1].text: is missing"),
+        ('[campaign]\nid = "a"\n[[steps]]\nsubjct = "s"\n', "steps[1].subjct: is not known; did you mean subject?"),
+        ('[campaign]\nid = "a"\n[[steps]]\nsubject = "s\\n"\ntext = "t"\n', "steps[1].subject: contains the line feed"),
+        ('[campaign]\nid = "a"\n[[steps]]\nsubject = "s"\ntext = "\\u0000"\n', "steps[1].text: contains characters"),
+        ('[campaign]\nid = "a"\nsender = []\n', "campaign.sender: is not known; did you mean senders?"),
+        ('[campaign]\nid = "a"\nsequence = "b"\n[[senders]]\nid = "x"\n', "sender.address: is missing"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused_by_its_place(
+    postroom: CommandLine, outbox: Outbox, file: str, told: str
+) -> None:
+    Path("wrong.toml").write_text(file, "utf-8")
+    answer = postroom("campaign", "new", "wrong.toml")
+
+    assert answer.code == 2
+    assert told in answer.err
+    assert postroom("campaign", "list", "--json").json == {"campaigns": []}
+
+
+def test_a_campaign_of_another_workspace_is_not_there(postroom: CommandLine, spring: str) -> None:
+    for command in ("status", "check", "forecast"):
+        answer = postroom("campaign", command, spring, "--workspace", "other")
+        assert (answer.code, answer.err) == (
+            1,
+            "postroom: there is no campaign 'spring' in the workspace 'other'; "
+            "`postroom campaign list` shows those there are\n",
+        )
+    assert "There is no campaign yet" in postroom("campaign", "list", "--workspace", "other").err
+    assert postroom("campaign", "import", "people.csv", "--campaign", spring, "--workspace", "other").code == 1
+    assert postroom("campaign", "new", "spring.toml", "--workspace", "other").code == 0
+
+
+def test_a_command_without_what_it_needs_says_how_to_begin(postroom: CommandLine, outbox: Outbox) -> None:
+    assert "`postroom campaign new --example` prints one" in postroom("campaign", "new").err
+    assert postroom("campaign", "import", "nowhere.csv").code == 1
+    assert "save the rows to a file" in postroom("campaign", "import", ".").err
+    assert postroom("campaign", "sequence", "--file", "x.toml").code == 2
+    assert "workspace: is not a name" in postroom("campaign", "list", "--workspace", "a\nb").err

@@ -1,0 +1,109 @@
+"""The hot questions about campaigns stay on their indexes, however many prospects other workspaces have."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from postroom import Outbox
+from postroom.campaigns.drafts import enrolments_after
+from postroom.campaigns.prospects import Arrival, find_prospect, get_prospect, take_in
+from postroom.campaigns.values import Prospect
+from postroom.store.plan import Plan
+from tests.servers.postgres import PostgresServer
+from tests.store.explaining import explain_on_postgres, explain_on_sqlite
+from tests.store.full_house import analyse_postgres, analyse_sqlite
+
+PROSPECTS = 40_000
+TABLES = ("prospects", "enrolments")
+
+_FILLED = """
+INSERT INTO {tables}prospects (
+    workspace, id, address, normal_address, fields, created_at, updated_at
+)
+SELECT
+    'w' || (n % 2), 'p' || n, 'p' || n || '@example.org', 'p' || n || '@example.org', '{{}}', {now}, {now}
+FROM {numbers};
+INSERT INTO {tables}enrolments (workspace, campaign_id, prospect_id, number, status, updated_at)
+SELECT workspace, 'c', id, CAST(substr(id, 2) AS {integer}), 'enrolled', {now} FROM {tables}prospects;
+"""
+
+VERBS: dict[str, Callable[[], Plan[Any]]] = {
+    "prospect by address": lambda: find_prospect("w1", "P20001@example.org"),
+    "prospect by id": lambda: get_prospect("w1", "p20001"),
+    "enrolments behind a number": lambda: enrolments_after("w1", "c", 20_000, limit=50),
+    "import": lambda: take_in("w1", [_arrival(number) for number in range(39_990, 40_010)], update=True),
+}
+
+
+def _arrival(number: int) -> Arrival:
+    return Arrival(Prospect(id=f"p{number}", address=f"p{number}@example.org", name="New"), True)
+
+
+@pytest.fixture(scope="module")
+def filled_postgres(postgres_server: PostgresServer, migrated_template: str) -> Iterator[Outbox]:
+    with postgres_server.database(template=migrated_template) as url:
+        numbers = f"generate_series(1, {PROSPECTS}) AS n"
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(_FILLED.format(tables="postroom.", now="now()", numbers=numbers, integer="bigint"))
+        with Outbox(url) as outbox:
+            analyse_postgres(url)
+            yield outbox
+
+
+@pytest.fixture(scope="module")
+def filled_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outbox]:
+    path: Path = tmp_path_factory.mktemp("prospects") / "outbox.db"
+    numbers = (
+        f"(WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {PROSPECTS}) SELECT n FROM n)"
+    )
+    with Outbox(f"sqlite:///{path}") as outbox:
+        outbox.migrate()
+        connection = sqlite3.connect(path, isolation_level=None)
+        filled = _FILLED.format(tables="postroom_", now="0", numbers=numbers, integer="INTEGER")
+        connection.executescript(f"PRAGMA synchronous = OFF; BEGIN; {filled} COMMIT;")
+        connection.close()
+        analyse_sqlite(path)
+        yield outbox
+
+
+@pytest.mark.parametrize("generic", [False, True], ids=["planned for its values", "planned once for all values"])
+@pytest.mark.parametrize("verb", VERBS)
+def test_on_postgres_it_reads_a_few_pages(filled_postgres: Outbox, verb: str, generic: bool) -> None:
+    steps = explain_on_postgres(filled_postgres, VERBS[verb](), generic=generic)
+
+    assert steps, "the verb asked nothing"
+    for step in steps:
+        assert not [node for node in _nodes(json.loads(step.plan)) if _reads_everything(node)], step.plan
+        assert step.work < 1_000, f"{step.query} touched {step.work} pages:\n{step.plan}"
+
+
+@pytest.mark.parametrize("analysed", [False, True], ids=["without statistics", "with statistics"])
+@pytest.mark.parametrize("verb", VERBS)
+def test_on_sqlite_it_takes_a_few_steps(filled_sqlite: Outbox, verb: str, analysed: bool) -> None:
+    steps = explain_on_sqlite(filled_sqlite, VERBS[verb](), analysed=analysed)
+
+    assert steps, "the verb asked nothing"
+    for step in steps:
+        assert not {"SCAN p", "SCAN e"} & {*step.plan.splitlines()}, step.plan
+        assert "SCAN postroom_" not in step.plan, step.plan
+        assert step.work < 20, f"{step.query} took {step.work} thousand steps:\n{step.plan}"
+
+
+def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for child in plan.get("Plans", ()):
+        yield from _nodes(child)
+
+
+def _reads_everything(node: dict[str, Any]) -> bool:
+    if node.get("Relation Name") not in TABLES:
+        return False
+    whole_index = node["Node Type"] in ("Index Scan", "Index Only Scan") and "Index Cond" not in node
+    return node["Node Type"] == "Seq Scan" or whole_index

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import TYPE_CHECKING
 
 from postroom.campaigns.checking import Draft, whole_draft
 from postroom.campaigns.counting import NOTHING, WORKSPACE, counts_on
@@ -30,6 +31,7 @@ from postroom.campaigns.looking import (
 )
 from postroom.campaigns.mails import Mail, beat_of, mails_of_enrolment
 from postroom.campaigns.prospects import find_prospect, read_prospect
+from postroom.campaigns.readiness import insist_on_readiness
 from postroom.campaigns.sequences import get_sequence, steps_of
 from postroom.campaigns.settings import SendingSettings
 from postroom.campaigns.totals import Totals, totals_of
@@ -37,12 +39,15 @@ from postroom.campaigns.turns import Planned
 from postroom.campaigns.values import MOST_STEPS, Campaign, Enrolment, Prospect, Step
 from postroom.campaigns.window import window_at
 from postroom.campaigns.workspace import workspace_settings
-from postroom.operate.campaigns import _check_seen as check_seen
+from postroom.operate.campaign_recording import check_seen
 from postroom.operate.values import Workspaces
-from postroom.operate.verb import Awaiting, Shell, asks
-from postroom.store.plan import Plan, ask
+from postroom.operate.verb import Awaiting, Shell, asks, asks_in_steps
+from postroom.store.plan import Course, Plan, ask
 from postroom.work.breaker import BreakerState
 from postroom.work.breakers import known_routes
+
+if TYPE_CHECKING:
+    from postroom.templates.portal import Portal
 
 LONGEST_LIST = 100
 """Campaigns on a page."""
@@ -206,6 +211,12 @@ class CampaignLookVerbs(Shell):
             totals=(yield from totals_of(workspace, id)),
             settings=(yield from workspace_settings(workspace)).sending,
         )
+
+    @asks_in_steps
+    def insist(self, workspace: str, id: str, portals: Mapping[str, Portal], *, workspaces: Workspaces = None) -> Course[None]:
+        """Refuse a draft that could not be launched, as its launch would; nothing is written."""
+        check_seen(workspace, workspaces)
+        yield from insist_on_readiness(workspace, id, now=self.now(), rules=self.rules, portals=portals)
 
     @asks
     def prospect_at(self, workspace: str, address: str, *, workspaces: Workspaces = None) -> Plan[Prospect | None]:

@@ -18,6 +18,7 @@ from postroom.campaigns.explaining import Explained, explain
 from postroom.campaigns.forecasting import beneath_senders, running_campaigns
 from postroom.campaigns.gate import Permit, Wait, gate
 from postroom.campaigns.looking import (
+    LONGEST_PAGE,
     FoundEnrolments,
     Progress,
     QuotaDay,
@@ -188,7 +189,7 @@ class CampaignLookVerbs(Shell):
         part: str = "",
         status: str = "",
         after: int = 0,
-        limit: int = 50,
+        limit: int = LONGEST_PAGE,
         workspaces: Workspaces = None,
     ) -> Plan[FoundEnrolments]:
         """Those in a campaign, by any part of an address or a name."""

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import tempfile
-from datetime import date, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-
-import pytest
 
 from postroom.campaigns.describing import read_description
 from postroom.campaigns.table import open_table
@@ -16,7 +14,10 @@ from tests.browser.house import House
 
 WORKSPACE = "hillhouse"
 BY = "grace@hillhouse.example"
-LINKS = {"POSTROOM_PUBLIC_URL": "https://mail.hillhouse.example", "POSTROOM_SECRET": "a secret of thirty-two octets, yes"}
+LINKS = {
+    "POSTROOM_PUBLIC_URL": "https://mail.hillhouse.example",
+    "POSTROOM_SECRET": "a secret of the pictures, long enough",
+}
 """What links to unsubscribe are made with."""
 
 NAMES = (
@@ -25,13 +26,13 @@ NAMES = (
 )  # fmt: skip
 PLACES = ("Engine Works", "Harbour Boats", "Orbit Bakery", "Loom & Sons", "Quiet Hotels", "North Mill")
 
-DESCRIPTION = '''
+DESCRIPTION = """
 [campaign]
 id = "{id}"
 name = "{name}"
 {sequence}
 {senders}
-'''
+"""
 SETTINGS = '''
 [settings]
 sending_days = ["mon", "tue", "wed", "thu", "fri"]
@@ -103,9 +104,8 @@ def fill(house: House, campaign: str, text: str) -> None:
             CampaignOperations(house.outbox).import_prospects(WORKSPACE, rows, by=BY, campaign=campaign)
 
 
-def outreach(house: House, patch: pytest.MonkeyPatch | None = None) -> None:
+def outreach(house: House) -> None:
     """Two campaigns that run, one of them for some days already; one that is paused, one draft, one cancelled."""
-    del patch
     campaigns = CampaignOperations(house.outbox)
     for id, name, count in (
         ("spring", "Spring letter to companies", 120),
@@ -129,13 +129,14 @@ def outreach(house: House, patch: pytest.MonkeyPatch | None = None) -> None:
 
 def past_days(house: House, campaign: str) -> None:
     """As if a campaign had sent on the working days before, in a ramp-up; and what came of some of it."""
-    days = [each for back in range(9, 0, -1) if (each := date.today() - timedelta(days=back)).weekday() < 5][-4:]
+    today = datetime.now(UTC).date()
+    days = [each for back in range(9, 0, -1) if (each := today - timedelta(days=back)).weekday() < 5][-4:]
     number = 1
     with sqlite3.connect(house.database.removeprefix("sqlite:///")) as database:
         for day, count in zip(days, (10, 20, 30, 31), strict=False):
             database.execute(
-                "UPDATE postroom_campaign_mails SET state = 'sent', day = ?, email_status = 'sent', left_at = changed_at"
-                " WHERE campaign_id = ? AND step = 1 AND number BETWEEN ? AND ?",
+                "UPDATE postroom_campaign_mails"
+                " SET state = 'sent', day = ?, email_status = 'sent', left_at = changed_at WHERE campaign_id = ? AND step = 1 AND number BETWEEN ? AND ?",
                 (day.isoformat(), campaign, number, number + count - 1),
             )
             database.execute(
@@ -149,7 +150,8 @@ def past_days(house: House, campaign: str) -> None:
                 (day.isoformat(), campaign, number, number + count - 1),
             )
             database.execute(
-                "INSERT INTO postroom_campaign_days (workspace, sender_id, day, used, accepted) VALUES (?, '', ?, ?, ?)",
+                "INSERT INTO postroom_campaign_days (workspace, sender_id, day, used, accepted)"
+                " VALUES (?, '', ?, ?, ?)",
                 (WORKSPACE, day.isoformat(), count, count),
             )
             number += count

@@ -129,9 +129,7 @@ async def act_on_prospect(request: Request, person: Operator, id: str, prospect:
     return _go(with_notice(back, f"prospect_{act}"))
 
 
-async def _done(
-    request: Request, person: Person, place: Place, whole: WholeCampaign, act: str, reason: str
-) -> int:
+async def _done(request: Request, person: Person, place: Place, whole: WholeCampaign, act: str, reason: str) -> int:
     """Do it; how many mails it was about."""
     operations, id, by = campaigns_of(request), whole.campaign.id, actor_of(request, person)
     asked: Any = {"by": by, "workspaces": person.workspaces}

@@ -37,7 +37,7 @@ from postroom.campaigns.sequences import get_sequence, steps_of
 from postroom.campaigns.settings import SendingSettings
 from postroom.campaigns.totals import Totals, totals_of
 from postroom.campaigns.turns import Planned
-from postroom.campaigns.values import MOST_STEPS, Campaign, Enrolment, Prospect, Step
+from postroom.campaigns.values import MOST_STEPS, Campaign, Enrolment, Prospect, Sender, Step
 from postroom.campaigns.window import window_at
 from postroom.campaigns.workspace import workspace_settings
 from postroom.operate.campaign_recording import check_seen
@@ -198,7 +198,13 @@ class CampaignLookVerbs(Shell):
 
     @asks
     def waiting(
-        self, workspace: str, id: str, *, after: tuple[int, int] = (0, 0), limit: int = 20, workspaces: Workspaces = None
+        self,
+        workspace: str,
+        id: str,
+        *,
+        after: tuple[int, int] = (0, 0),
+        limit: int = 20,
+        workspaces: Workspaces = None,
     ) -> Plan[Waiting]:
         """The next mails that have not left, with whom they are for and why each waits."""
         check_seen(workspace, workspaces)
@@ -214,7 +220,9 @@ class CampaignLookVerbs(Shell):
         )
 
     @asks_in_steps
-    def insist(self, workspace: str, id: str, portals: Mapping[str, Portal], *, workspaces: Workspaces = None) -> Course[None]:
+    def insist(
+        self, workspace: str, id: str, portals: Mapping[str, Portal], *, workspaces: Workspaces = None
+    ) -> Course[None]:
         """Refuse a draft that could not be launched, as its launch would; nothing is written."""
         check_seen(workspace, workspaces)
         yield from insist_on_readiness(workspace, id, now=self.now(), rules=self.rules, portals=portals)
@@ -258,7 +266,7 @@ def _running(workspace: str) -> Plan[Running]:
     settings = (yield from workspace_settings(workspace)).sending
     campaigns = yield from running_campaigns(workspace)
     steps = {each.id: len(each.delay_days) for each in campaigns}
-    senders = []
+    senders: list[Sender] = []
     for id in steps:
         senders += yield from senders_of(workspace, id)
     mails = 0

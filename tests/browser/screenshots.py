@@ -38,7 +38,7 @@ BEST = (
     "overview-desktop-dark",
     "queue-dead-desktop-light",
     "campaign-desktop-light",
-    "campaign-draft-phone-dark",
+    "campaigns-phone-dark",
     "email-desktop-light",
     "replay-desktop-dark",
     "email-phone-dark",
@@ -82,7 +82,7 @@ def campaign_pages(house: House) -> dict[str, str]:
     person = found.enrolments[0].prospect
     return {
         "campaigns": f"/admin/campaigns?{workspace}",
-        "campaign": f"/admin/campaigns/spring?{workspace}",
+        "campaign": f"/admin/campaigns/spring?{workspace}&q=emmy",
         "campaign-draft": f"/admin/campaigns/summer?{workspace}&check=1",
         "campaign-paused": f"/admin/campaigns/bakers?{workspace}",
         "prospect": f"/admin/campaigns/spring/prospects/{person.id}?{workspace}",

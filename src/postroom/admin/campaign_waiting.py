@@ -25,7 +25,7 @@ from postroom.templates.found import find_portals
 from postroom.templates.portal import Portal
 from postroom.vocabulary import CampaignStatus, MailState
 
-SHOWN = 12
+SHOWN = 8
 """Waiting mails on a page."""
 _PLACE = 1_000
 """A place in the list as one number: that of the enrolment times this, and the step."""

@@ -40,6 +40,17 @@ _WORDS = {
     "campaign_sender": "changed a sender of campaigns",
     "campaign_sequence": "changed a sequence",
     "campaign_import": "imported prospects",
+    "campaign_launch": "launched a campaign",
+    "campaign_pause": "paused a campaign",
+    "campaign_resume": "resumed a campaign",
+    "campaign_cancel": "cancelled a campaign",
+    "campaign_pause_prospect": "paused a prospect of a campaign",
+    "campaign_resume_prospect": "resumed a prospect of a campaign",
+    "campaign_stop_prospect": "stopped a prospect of a campaign",
+    "suppress": "said who is not to be mailed",
+    "unsuppress": "removed an entry of who is not to be mailed",
+    "suppressions_import": "imported a list of who is not to be mailed",
+    "suppressions_export": "took a list of who is not to be mailed away",
 }
 _DONE = {
     "retry": "retried",

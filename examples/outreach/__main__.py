@@ -14,6 +14,7 @@ from rich.text import Text
 
 from examples.outreach.live import PASSWORD, PERSON, Addresses, running
 from examples.outreach.once import tell_once
+from examples.outreach.team import PROSPECTS
 from postroom import PostroomError
 from postroom.cli.logs import write_logs
 
@@ -30,8 +31,8 @@ def main(arguments: list[str] | None = None) -> int:
     if given.fresh:
         shutil.rmtree(folder, ignore_errors=True)
     try:
-        with running(folder, port=given.port, inbox_port=given.inbox_port) as at:
-            _introduce(output, at)
+        with running(folder, port=given.port, inbox_port=given.inbox_port, draft=given.draft) as at:
+            _introduce(output, at, draft=given.draft)
             _wait_for_the_end(output, folder)
     except PostroomError as error:
         print(error, file=sys.stderr)
@@ -39,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _introduce(output: Console, at: Addresses) -> None:
+def _introduce(output: Console, at: Addresses, *, draft: bool) -> None:
     """Where everything is, and what to try, for whoever has just started it."""
     lines = {
         "Campaign": at.campaign,
@@ -50,6 +51,7 @@ def _introduce(output: Console, at: Addresses) -> None:
         output.print(Text(f"{name:<12} ", style="bold") + Text(value), soft_wrap=True)
     output.print(Text("\nA letter leaves every second or two. Try next\n", style="bold"))
     for line in (
+        *([f"import {PROSPECTS} on the page of the campaign, look at the forecast, and launch it"] if draft else ()),
         "open a letter in the dev inbox, follow the link in its last line, and press the button there",
         "see on the page of the campaign that both follow-ups of that person are stopped, and why",
         "pause the campaign, and go on with it",
@@ -73,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--port", type=int, default=8500, help="of the admin app; 0 for any that is free")
     parser.add_argument("--inbox-port", type=int, default=8501, help="of the dev inbox's page; 0 likewise")
     parser.add_argument("--data", type=Path, metavar="FOLDER", help=f"where everything is kept; else {DATA}/")
+    parser.add_argument("--draft", action="store_true", help="leave it to you to import people and to launch it")
     parser.add_argument("--fresh", action="store_true", help="forget what is kept there, and begin anew")
     return parser
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from examples.outreach.team import CAMPAIGN, TEAM, WORKSPACE, make_draft, settings_of
+from examples.outreach.team import CAMPAIGN, TEAM, WORKSPACE, import_prospects, make_draft, settings_of
 from examples.portals.serving import bound, served
 from postroom import Outbox
 from postroom.accounts.accounts import add_person, find_person
@@ -46,8 +46,11 @@ class Addresses:
 
 
 @contextmanager
-def running(folder: Path, *, port: int = 0, inbox_port: int = 0) -> Iterator[Addresses]:
-    """The campaign and all it needs, as long as the block lasts. A port of 0 is any that is free."""
+def running(folder: Path, *, port: int = 0, inbox_port: int = 0, draft: bool = False) -> Iterator[Addresses]:
+    """The campaign and all it needs, as long as the block lasts. A port of 0 is any that is free.
+
+    As a `draft` it is new, but has no prospects and is not launched.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     folder = folder.resolve()
     with ExitStack() as stack:
@@ -59,7 +62,7 @@ def running(folder: Path, *, port: int = 0, inbox_port: int = 0) -> Iterator[Add
         outbox.migrate()
         _let_in(outbox)
         stack.enter_context(served(admin(outbox), listening))
-        _launch(outbox)
+        _begin(outbox, draft=draft)
         stack.enter_context(WorkerThread(outbox, grace="5s", beside=campaign_feed))
         yield Addresses(
             desk=f"{site}/admin",
@@ -83,9 +86,12 @@ def _let_in(outbox: Outbox) -> None:
         outbox.database.run(add_person(PERSON, role=Role.ADMIN, password=hash_password(PASSWORD)))
 
 
-def _launch(outbox: Outbox) -> None:
+def _begin(outbox: Outbox, *, draft: bool) -> None:
     """The campaign, unless it is there already: then it goes on where it was."""
     campaigns = CampaignOperations(outbox)
-    if not campaigns.list(WORKSPACE):
-        make_draft(campaigns, NOW)
+    if campaigns.list(WORKSPACE):
+        return
+    make_draft(campaigns, NOW)
+    if not draft:
+        import_prospects(campaigns)
         campaigns.launch(WORKSPACE, CAMPAIGN, by=TEAM)

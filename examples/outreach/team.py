@@ -13,6 +13,7 @@ from postroom.config import Settings, load
 from postroom.operate.campaigns import CampaignOperations
 
 HERE = Path(__file__).parent
+PROSPECTS = HERE / "prospects.csv"
 WORKSPACE = "alder"
 CAMPAIGN = "spring"
 TEAM = "the team"
@@ -43,10 +44,14 @@ def description() -> Description:
     return read_description((HERE / "campaign.toml").read_text(encoding="utf-8"))
 
 
-def make_draft(campaigns: CampaignOperations, changes: Mapping[str, Any] | None = None) -> Imported:
-    """The draft with its sequence, senders and prospects; `changes` to the settings of the workspace hold, too."""
+def make_draft(campaigns: CampaignOperations, changes: Mapping[str, Any] | None = None) -> None:
+    """The draft with its sequence and senders; `changes` to the settings of the workspace hold, too."""
     campaigns.new(WORKSPACE, description(), by=TEAM)
     if changes:
         campaigns.change_settings(WORKSPACE, changes, by=TEAM)
-    with open_table(HERE / "prospects.csv") as table:
+
+
+def import_prospects(campaigns: CampaignOperations) -> Imported:
+    """The people of `prospects.csv`, into the draft."""
+    with open_table(PROSPECTS) as table:
         return campaigns.import_prospects(WORKSPACE, table, by=TEAM, campaign=CAMPAIGN)

@@ -13,7 +13,7 @@ from random import Random
 
 from examples.outreach.log import ServerLog
 from examples.outreach.rules import Facts
-from examples.outreach.team import CAMPAIGN, TEAM, WORKSPACE, description, make_draft, settings_of
+from examples.outreach.team import CAMPAIGN, TEAM, WORKSPACE, description, import_prospects, make_draft, settings_of
 from examples.portals.serving import bound, served
 from postroom import Outbox
 from postroom.campaigns import SendingSettings
@@ -106,6 +106,7 @@ def played(*, seed: int) -> Iterator[Play]:
         stack.enter_context(served(unsubscribe(outbox), listening))
         campaigns = CampaignOperations(outbox)
         make_draft(campaigns)
+        import_prospects(campaigns)
         checked = campaigns.check(WORKSPACE, CAMPAIGN)
         forecast = campaigns.forecast(WORKSPACE, CAMPAIGN)
         launched = campaigns.launch(WORKSPACE, CAMPAIGN, by=TEAM)

@@ -28,19 +28,26 @@ class Team:
     inbox: str
     process: subprocess.Popen[str]
 
-    def first_letter(self) -> tuple[str, str]:
-        """Who got a letter, and the link to unsubscribe in it; it is waited for."""
-        while not (found := self._inbox("messages?q=Alder&wait=30")["messages"]):
-            assert self.process.poll() is None, "it has ended"
-        letter = self._inbox(f"messages/{found[-1]['id']}")
+    def link_in_a_letter(self) -> str:
+        """The link to unsubscribe in a letter of the campaign; it is waited for."""
+        letter = self._waited_for("q=Quieter")
         link = _LINK.search(letter["text"])
         assert link is not None, letter["text"]
-        return str(found[-1]["recipients"][0]), link[0]
+        return link[0]
+
+    def letter_to(self, address: str) -> str:
+        """The text of the newest letter to an address; it is waited for."""
+        return str(self._waited_for(f"to={address}")["text"])
 
     def press(self, link: str) -> None:
         """As a mailbox does it: one POST, without a cookie or a question."""
         answer = httpx.post(link, data={"List-Unsubscribe": "One-Click"}, timeout=60)
         assert answer.status_code == 200, answer.text
+
+    def _waited_for(self, query: str) -> dict[str, Any]:
+        while not (found := self._inbox(f"messages?{query}&wait=30")["messages"]):
+            assert self.process.poll() is None, "it has ended"
+        return self._inbox(f"messages/{found[0]['id']}")
 
     def _inbox(self, path: str) -> dict[str, Any]:
         found: dict[str, Any] = httpx.get(f"{self.inbox}api/inbox/{path}", timeout=60).raise_for_status().json()

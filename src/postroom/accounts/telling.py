@@ -47,10 +47,6 @@ _WORDS = {
     "campaign_pause_prospect": "paused a prospect of a campaign",
     "campaign_resume_prospect": "resumed a prospect of a campaign",
     "campaign_stop_prospect": "stopped a prospect of a campaign",
-    "suppress": "said who is not to be mailed",
-    "unsuppress": "removed an entry of who is not to be mailed",
-    "suppressions_import": "imported a list of who is not to be mailed",
-    "suppressions_export": "took a list of who is not to be mailed away",
 }
 _DONE = {
     "retry": "retried",

@@ -30,8 +30,9 @@ EVIDENCE = {
 def unsubscribed(ticket: Ticket, wish: Wish) -> Plan[Suppression]:
     """Stop what can be unsubscribed from: in the workspace of the email, or of its kind where only that is wished.
 
-    Once this has committed, no such email goes to the address any more, and campaigns have stopped for it. The one place
-    that records it: as an entry, and as something that came back about the email, once for each email and address.
+    Once this has committed, no such email goes to the address any more, and campaigns have stopped for it. The one
+    place that records it: as an entry, and as something that came back about the email, once for each email and
+    address.
     """
     yield from record_returns([_note(ticket)])
     only_kind = wish is Wish.KIND and bool(ticket.kind)

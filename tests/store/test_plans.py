@@ -18,6 +18,7 @@ from postroom import Edition, Filter, Outbox, Status
 from postroom.compose import DEFAULT_LIMITS
 from postroom.outbox.submission import Submission
 from postroom.regions import arriving, leaving
+from postroom.returns.recording import record_returns
 from postroom.store import acts, claims, dismissals, dispatch, housekeeping, overview, questions
 from postroom.store.changes import Cursor, newest_events, read_events
 from postroom.store.contents import read_content, read_letter
@@ -27,7 +28,7 @@ from postroom.store.ids import FIRST, new_id
 from postroom.store.plan import Plan, ask
 from postroom.store.queries import ParameterStyle
 from postroom.store.recall import Accepted, recall
-from postroom.store.returns import Mention, Note, note_returns
+from postroom.store.returns import Mention, Note
 from postroom.store.suppressions import suppressions, suppressions_of, suppressions_since
 from postroom.store.wording import Worded, put_words
 from postroom.vocabulary import BounceClass, LeaseToken, Priority, Return
@@ -208,7 +209,7 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "read the end of the stream": lambda house: newest_events(100),
     "sweep the stream": lambda house: _ask("sweep_changes", before=LONG_AGO, limit=500),
     "adopt a stream": lambda house: _ask("adopt_changes"),
-    "note what came back": lambda house: note_returns(_bounces(house)),
+    "note what came back": lambda house: record_returns(_bounces(house)),
     "get": lambda house: questions.get(house.ids[Status.DEAD][0]),
     "content": lambda house: read_content(house.ids[Status.DEAD][0], 1, "{}"),
     "letter": lambda house: read_letter(house.ids[Status.DEAD][0], 1),

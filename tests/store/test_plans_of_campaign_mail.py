@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,9 @@ VALUES ('w', 'grace', '', 'grace@example.org', 'default', {now});
 INSERT INTO {tables}campaigns (workspace, id, name, sequence_id, status, created_at, launched_at)
 SELECT 'w', 'c' || n, 'c', 's', CASE WHEN n = 3 THEN 'paused' ELSE 'running' END, {now}, {now}
 FROM {few};
+INSERT INTO {tables}prospects (workspace, id, address, normal_address, fields, created_at, updated_at)
+SELECT 'w', 'p' || n, 'p' || n || '@example.org', 'p' || n || '@example.org', '{{}}', {now}, {now}
+FROM {numbers};
 INSERT INTO {tables}enrolments (workspace, campaign_id, prospect_id, number, status, updated_at)
 SELECT 'w', 'c' || (n % 3 + 1), 'p' || n, n, CASE WHEN n % 3 = 0 THEN 'completed' ELSE 'active' END, {now}
 FROM {numbers};
@@ -60,6 +64,30 @@ QUERIES: dict[str, dict[str, Any]] = {
     "complete_campaign": {"workspace": "w", "campaign": "c2"},
     "stop_following": {"workspace": "w", "campaign": "c2", "number": 1, "step": 1, "reason": "x"},
     "find_enrolment": {"workspace": "w", "campaign": "c2", "prospect": "p1"},
+    "hold_paces": {"workspaces": ["w"], "emails": [ONE]},
+    "mails_that_are": {"ids": [ONE]},
+    "prospects_at": {
+        "wanted": [
+            {"address": "p77@example.org", "workspace": None},
+            {"address": "p78@example.org", "workspace": "w"},
+        ]
+    },
+    "set_aside_until": {
+        "workspace": "w",
+        "prospect": "p77",
+        "until": datetime(2026, 3, 20, tzinfo=UTC),
+        "reason": "x",
+        "paused": "y",
+    },
+    "note_returned": {"id": ONE, "bounced": True, "complained": False},
+    "count_campaign": {
+        "workspace": "w",
+        "campaign": "c2",
+        "left_at": datetime(2026, 3, 9, tzinfo=UTC),
+        "sent": 1,
+        "bounced": 0,
+        "complained": 0,
+    },
     "scheduled_already": {"workspace": "w", "sequence": "s", "prospects": ["p1", "p2"]},
 }
 

@@ -4,6 +4,8 @@
                           of the workspace in which whoever answered is a prospect
     bounced for good,     ends what is left in the whole workspace, and counts towards the limits
     complained
+    unsubscribed          by a message in the thread: ends what is left in the whole workspace, and puts whom the mail
+                          was for on the list
     autoresponded         ends nothing; where it says from when somebody is back, they are left alone until that day
 
 One order of locks: the campaigns of a workspace are held before its emails, as launches, acts and looks do, and of
@@ -13,23 +15,23 @@ not hold, it does not touch.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
 from datetime import date, datetime, time
 
 from postroom.campaigns.limits import count_mail_of
 from postroom.campaigns.mails import ring, store_clock
+from postroom.campaigns.mentioned import MentionedMail, mail_about, mails_mentioned
 from postroom.campaigns.prospects import find_prospect
 from postroom.campaigns.reconciling import PAUSED
 from postroom.campaigns.stopping import stop_enrolments
 from postroom.campaigns.workspace import workspace_settings
+from postroom.errors import InvalidEmail
 from postroom.store.consequences import Matched, stop_after
 from postroom.store.contract import moment
-from postroom.store.matching import same_message_id
 from postroom.store.plan import Plan, ask
 from postroom.store.returns import Note, Noted
-from postroom.store.suppressions import suppress
-from postroom.vocabulary import EmailId, EnrolmentStatus, Return, WaitReason
+from postroom.store.suppressions import Stop, suppress
+from postroom.vocabulary import EmailId, EnrolmentStatus, Return, SuppressionReason, SuppressionScope, WaitReason
 
 
 def hold_campaigns(*, emails: Iterable[EmailId] = (), workspaces: Iterable[str] = ()) -> Plan[frozenset[str]]:
@@ -43,56 +45,18 @@ def follow(noted: Sequence[Noted], held: Collection[str]) -> Plan[None]:
     news = [each for each in noted if not each.duplicate]
     if not held or not news:
         return
-    mails = yield from _mails({mention.id for each in news for mention in each.note.mentions})
+    mails = yield from mails_mentioned({mention.id for each in news for mention in each.note.mentions})
     for each in news:
-        mail = _mail_of(each, mails)
+        mail = mail_about(each, mails)
         workspace = mail.workspace if mail else each.workspace
         if workspace is not None and workspace in held:
             yield from _follow(each, workspace, mail)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Mail:
-    """A mail of a campaign that something may be about. It is known when its email has long been deleted."""
-
-    id: EmailId
-    workspace: str
-    campaign_id: str
-    prospect_id: str
-    address: str
-    message_id: str
-
-
-def _mails(ids: Iterable[EmailId]) -> Plan[dict[EmailId, _Mail]]:
-    rows = yield ask("mails_that_are", ids=sorted(ids))
-    return {
-        EmailId(id): _Mail(
-            id=EmailId(id),
-            workspace=workspace,
-            campaign_id=campaign,
-            prospect_id=prospect,
-            address=address,
-            message_id=same_message_id(message_id or ""),
-        )
-        for id, workspace, campaign, prospect, address, message_id in rows
-    }
-
-
-def _mail_of(noted: Noted, mails: Mapping[EmailId, _Mail]) -> _Mail | None:
-    """The mail it is about; a mention is believed as that of an email is."""
-    if noted.email_id is not None:
-        return mails.get(noted.email_id)
-    for mention in noted.note.mentions:
-        mail, named = mails.get(mention.id), same_message_id(mention.message_id)
-        if mail is not None and (mention.signed or (named and named == mail.message_id)):
-            return mail
-    return None
-
-
 # ---------------------------------------------------------------- one return
 
 
-def _follow(noted: Noted, workspace: str, mail: _Mail | None) -> Plan[None]:
+def _follow(noted: Noted, workspace: str, mail: MentionedMail | None) -> Plan[None]:
     note = noted.note
     match note.what:
         case Return.REPLIED:
@@ -108,11 +72,33 @@ def _follow(noted: Noted, workspace: str, mail: _Mail | None) -> Plan[None]:
             yield from _ended_for_good(workspace, note, mail, EnrolmentStatus.BOUNCED, reason)
         case Return.COMPLAINED if noted.suppressed or (yield from _suppressed_late(noted, mail)):
             yield from _ended_for_good(workspace, note, mail, EnrolmentStatus.COMPLAINED, str(Return.COMPLAINED))
+        case Return.UNSUBSCRIBED if mail is not None:
+            yield from suppress(_wish(mail))
+            yield from _end(workspace, mail.prospect_id, EnrolmentStatus.UNSUBSCRIBED, str(Return.UNSUBSCRIBED))
         case _:
             pass
 
 
-def _ended_for_good(workspace: str, note: Note, mail: _Mail | None, ends: EnrolmentStatus, reason: str) -> Plan[None]:
+def _wish(mail: MentionedMail) -> list[Stop]:
+    """That whom a mail was for wants to be left alone; nothing, where no list can hold the address."""
+    try:
+        return [
+            Stop(
+                address=mail.address,
+                reason=SuppressionReason.UNSUBSCRIBE,
+                scope=SuppressionScope.WORKSPACE,
+                workspace=mail.workspace,
+                evidence="asked for it in an answer",
+                email_id=mail.id,
+            )
+        ]
+    except InvalidEmail:
+        return []
+
+
+def _ended_for_good(
+    workspace: str, note: Note, mail: MentionedMail | None, ends: EnrolmentStatus, reason: str
+) -> Plan[None]:
     """The person who has this address now is mailed no more; the mail counts whoever that is."""
     found = yield from find_prospect(workspace, note.address or (mail.address if mail else ""))
     yield from _end(workspace, found.id if found else None, ends, reason)
@@ -120,7 +106,7 @@ def _ended_for_good(workspace: str, note: Note, mail: _Mail | None, ends: Enrolm
         yield from _count(mail, Return(note.what))
 
 
-def _count(mail: _Mail, what: Return) -> Plan[None]:
+def _count(mail: MentionedMail, what: Return) -> Plan[None]:
     """Towards the limits of its campaign, once for each mail."""
     bounced, complained = what is Return.BOUNCED, what is Return.COMPLAINED
     rows = yield ask("note_returned", id=mail.id, bounced=bounced, complained=complained)
@@ -134,7 +120,7 @@ def _count(mail: _Mail, what: Return) -> Plan[None]:
         )
 
 
-def _suppressed_late(noted: Noted, mail: _Mail | None) -> Plan[bool]:
+def _suppressed_late(noted: Noted, mail: MentionedMail | None) -> Plan[bool]:
     """Whether a return about an email that is not kept any more has the consequence it would have had with it.
 
     Who keeps no sent emails learns of bounces all the same: the mail of the campaign stays, and knows whom it was for.
@@ -162,7 +148,7 @@ def _suppressed_late(noted: Noted, mail: _Mail | None) -> Plan[bool]:
     return stop is not None
 
 
-def _prospect(workspace: str, note: Note, mail: _Mail | None) -> Plan[str | None]:
+def _prospect(workspace: str, note: Note, mail: MentionedMail | None) -> Plan[str | None]:
     """Who it is from: whom the mail was for, from whatever address they write, else by the address itself."""
     if mail is not None:
         return mail.prospect_id

@@ -1,6 +1,7 @@
 """Taking down what came back with all that follows from it: for the email, for the list, for campaigns.
 
-The one way in for whatever comes back, so that a campaign stops in the very transaction in which its reason is known.
+The one way in for messages, so that a campaign stops in the very transaction in which its reason is known. A pressed
+link says more than that somebody unsubscribed, and is recorded by `unsubscribing/recording.py`, likewise.
 """
 
 from __future__ import annotations

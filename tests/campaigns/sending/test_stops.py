@@ -22,7 +22,7 @@ from postroom.returns.unsubscribing.asking import Wish
 from postroom.returns.unsubscribing.recording import resubscribed, unsubscribed
 from postroom.sealing import Ticket
 from postroom.store.contract import Claimed
-from postroom.store.plan import Plan, ask
+from postroom.store.plan import Plan, ask, ask_sql
 from postroom.store.returns import Mention, Note, Noted
 from postroom.store.suppressions import Stop, suppressions
 from postroom.vocabulary import (
@@ -36,6 +36,7 @@ from postroom.vocabulary import (
 )
 from tests.campaigns.sending.stage import MONDAY, OPEN_ALWAYS, SHOP, Stage, fails, sent
 
+WAITED_FOR = "SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
 _ids = count(1)
 
 
@@ -160,6 +161,14 @@ def test_an_unsubscribe_stops_the_whole_workspace_p12(two: Stage) -> None:
     assert two.run(totals_of(SHOP, "spring")).stopped == {"unsubscribed": 1}
     two.run(resubscribed(link))
     assert ended(two)["summer"] == ("unsubscribed", "unsubscribed"), "who comes back is not mailed by surprise"
+
+
+def test_an_answer_that_says_only_unsubscribe_is_one_p12(two: Stage) -> None:
+    came_back(two, about(two, Return.UNSUBSCRIBED, "p1:spring-words:1", address="me@home.example"))
+
+    assert ended(two) == {"spring": ("unsubscribed", "unsubscribed"), "summer": ("unsubscribed", "unsubscribed")}
+    [entry] = two.run(suppressions(limit=9))
+    assert (entry.address, entry.reason, entry.workspace) == ("p1@example.org", SuppressionReason.UNSUBSCRIBE, SHOP)
 
 
 def test_an_unsubscribe_from_another_kind_stops_no_campaign_p12(two: Stage) -> None:
@@ -449,7 +458,7 @@ def test_a_look_and_a_return_never_wait_for_each_other_for_ever(two: Stage) -> N
     two.settle(fails(email, two.clock.now, minutes=0))
     two.tick()
     key, ready, done = two.key_of(email.id), threading.Event(), []
-    note = about(two, Return.REPLIED, key)
+    note, postgres = about(two, Return.REPLIED, key), two.outbox.database.dialect.tables == "postroom."
 
     def returning() -> None:
         ready.wait()
@@ -459,7 +468,8 @@ def test_a_look_and_a_return_never_wait_for_each_other_for_ever(two: Stage) -> N
         """What a look does, with the moment in between in which the return arrives."""
         yield from hold_campaigns(workspaces=[SHOP])
         ready.set()
-        thread.join(0.3)  # on PostgreSQL it waits for this transaction; on SQLite it cannot even begin
+        while postgres and not (yield ask_sql(WAITED_FOR)):
+            pass  # until the return waits for this transaction; on SQLite it cannot even begin
         yield ask("lock", ids=[email.id])
 
     thread = threading.Thread(target=returning)

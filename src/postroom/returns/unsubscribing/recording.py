@@ -5,12 +5,12 @@ Both may happen any number of times, one after the other or at once: what holds 
 
 from __future__ import annotations
 
+from postroom.campaigns.following import hold_campaigns
 from postroom.campaigns.suppressing import suppress_in_campaigns
-from postroom.returns.recording import record_returns
 from postroom.returns.unsubscribing.asking import Wish
 from postroom.sealing import Ticket
 from postroom.store.plan import Plan
-from postroom.store.returns import Mention, Note
+from postroom.store.returns import Mention, Note, note_returns
 from postroom.store.suppressions import (
     Stop,
     Suppression,
@@ -34,7 +34,8 @@ def unsubscribed(ticket: Ticket, wish: Wish) -> Plan[Suppression]:
     place that records it: as an entry, and as something that came back about the email, once for each email and
     address.
     """
-    yield from record_returns([_note(ticket)])
+    yield from hold_campaigns(emails=[ticket.email_id], workspaces=[ticket.workspace])  # before the email is
+    yield from note_returns([_note(ticket)])
     only_kind = wish is Wish.KIND and bool(ticket.kind)
     stop = Stop(
         address=ticket.address,

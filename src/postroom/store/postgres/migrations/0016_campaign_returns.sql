@@ -11,3 +11,6 @@ ALTER TABLE postroom.campaigns ADD COLUMN counted_from timestamptz;
 ALTER TABLE postroom.campaigns ADD COLUMN sent bigint NOT NULL DEFAULT 0;
 ALTER TABLE postroom.campaigns ADD COLUMN bounced bigint NOT NULL DEFAULT 0;
 ALTER TABLE postroom.campaigns ADD COLUMN complained bigint NOT NULL DEFAULT 0;
+
+-- Whoever is not to be mailed at all is stopped in every workspace.
+CREATE INDEX prospects_everywhere ON postroom.prospects (normal_address);

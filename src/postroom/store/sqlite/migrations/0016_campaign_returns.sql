@@ -11,3 +11,6 @@ ALTER TABLE postroom_campaigns ADD COLUMN counted_from INTEGER;
 ALTER TABLE postroom_campaigns ADD COLUMN sent INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE postroom_campaigns ADD COLUMN bounced INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE postroom_campaigns ADD COLUMN complained INTEGER NOT NULL DEFAULT 0;
+
+-- Whoever is not to be mailed at all is stopped in every workspace.
+CREATE INDEX postroom_prospects_everywhere ON postroom_prospects (normal_address);

@@ -473,14 +473,13 @@ FROM postroom_campaign_mails m
 JOIN postroom_prospects p ON p.workspace = m.workspace AND p.id = m.prospect_id
 WHERE m.email_id IN (SELECT value FROM json_each(:ids));
 
--- Who has these addresses, in the workspaces that have campaigns: in one of them, or, where none is named, in all.
+-- Who has these addresses: in one workspace, or, where none is named, in all.
 -- name: prospects_at
 SELECT known.workspace, known.id, known.normal_address
 FROM json_each(:wanted) AS wanted
-CROSS JOIN postroom_paces p
-    ON p.workspace = wanted.value ->> 'workspace' OR wanted.value ->> 'workspace' IS NULL
-CROSS JOIN postroom_prospects known
-    ON known.workspace = p.workspace AND known.normal_address = wanted.value ->> 'address';
+CROSS JOIN postroom_prospects known INDEXED BY postroom_prospects_everywhere
+    ON known.normal_address = wanted.value ->> 'address'
+    AND (wanted.value ->> 'workspace' IS NULL OR known.workspace = wanted.value ->> 'workspace');
 
 -- Leave somebody alone until a day, in all campaigns of a workspace; who is away longer already stays so.
 -- name: set_aside_until

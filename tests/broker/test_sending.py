@@ -7,6 +7,8 @@ import time
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
+
 from postroom import Attachment, DeadReason, Email, EmailId, RetryPolicy, Status
 from postroom.broker.message import encode
 from postroom.broker.topology import Broker
@@ -356,7 +358,14 @@ def test_a_sender_stays_below_its_bound_and_small_emails_pass_large_ones(any_bur
         bureau.dismiss(running)
 
 
-async def test_a_sender_sends_nothing_to_who_is_not_to_be_mailed(any_bureau: Bureau) -> None:
+@pytest.fixture
+def links(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an email needs that can be unsubscribed from."""
+    monkeypatch.setenv("POSTROOM_PUBLIC_URL", "https://mail.example.org")
+    monkeypatch.setenv("POSTROOM_SECRET", "forty characters, none of which is a secret")
+
+
+async def test_a_sender_sends_nothing_to_who_is_not_to_be_mailed(links: None, any_bureau: Bureau) -> None:
     """Neither what was published before nor what is in hand."""
     bureau = any_bureau
     ids = bureau.enqueue(20)

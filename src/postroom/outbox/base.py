@@ -238,8 +238,8 @@ def house_rules(settings: Settings) -> HouseRules:
         routing=settings.routing,
         carried=_carried(settings),
         keyring=keyring,
-        suppressions=settings.suppression_rules(),
         links=Links(public_url=settings.public_url, region=settings.region, keyring=keyring),
+        suppressions=settings.suppression_rules(),
     )
     rules.policy_for(None)
     return rules

@@ -87,10 +87,10 @@ class HouseRules:
     """What is known to leave by which route: names of channels by names of routes."""
     keyring: Keyring = NO_KEYS
     """What sensitive emails are sealed with."""
-    suppressions: SuppressionRules = AS_SHIPPED
-    """Which emails an entry about an address stops."""
     links: Links = NO_LINKS
     """What emails bear whose reader can stop them."""
+    suppressions: SuppressionRules = AS_SHIPPED
+    """Which emails an entry about an address stops."""
 
     def order(self, submission: Submission, *, now: datetime | None = None, id: EmailId | None = None) -> Order:
         """Decide and check everything; what cannot be accepted is refused here, before anything is written.

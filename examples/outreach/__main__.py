@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import signal
 import sys
 import threading
@@ -12,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from examples.outreach.live import PASSWORD, PERSON, Addresses, running
+from examples.outreach.live import PASSWORD, PERSON, Addresses, forget, running
 from examples.outreach.once import tell_once
 from examples.outreach.team import PROSPECTS
 from postroom import PostroomError
@@ -29,7 +28,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0 if tell_once(output) else 1
     folder = given.data or DATA
     if given.fresh:
-        shutil.rmtree(folder, ignore_errors=True)
+        forget(folder)
     try:
         with running(folder, port=given.port, inbox_port=given.inbox_port, draft=given.draft) as at:
             _introduce(output, at, draft=given.draft)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -69,6 +70,13 @@ def running(folder: Path, *, port: int = 0, inbox_port: int = 0, draft: bool = F
             campaign=f"{site}/admin/campaigns/{CAMPAIGN}?workspace={WORKSPACE}",
             inbox=f"{inbox.url}/",
         )
+
+
+def forget(folder: Path) -> None:
+    """Remove what an earlier run has left there, and nothing else."""
+    shutil.rmtree(folder / "journal", ignore_errors=True)
+    for name in ("secret", *(f"{file}{end}" for file in ("outreach.db", "inbox.db") for end in ("", "-wal", "-shm"))):
+        (folder / name).unlink(missing_ok=True)
 
 
 def _secret(folder: Path) -> str:

@@ -39,7 +39,7 @@ def tell_weeks(output: Console, play: Play) -> None:
     output.print(_funnel(play))
     heading(output, "Stopped")
     output.print(_stopped(play))
-    output.print(Text(f"\n{_sum(play)}"))
+    output.print(Text(f"\n{_sum(play)}"), soft_wrap=True)
 
 
 def tell_findings(output: Console, found: Sequence[Finding]) -> bool:

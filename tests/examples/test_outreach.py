@@ -6,15 +6,19 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
+from examples.outreach.live import forget, running
 from examples.outreach.log import Delivery
+from examples.outreach.report import tell_findings
 from examples.outreach.rules import Facts, violations
 from examples.outreach.team import CAMPAIGN, WORKSPACE
-from examples.outreach.verdict import added_up, same_as_forecast
+from examples.outreach.verdict import Finding, added_up, same_as_forecast
 from examples.outreach.weeks import played
 from postroom import Outbox
 from postroom.campaigns import RampUp, SendingSettings
@@ -147,6 +151,28 @@ def test_a_forecast_that_does_not_come_true_is_told_by_the_day() -> None:
         "23 Mar: 2 forecast, 1 sent",
         "24 Mar: 0 forecast, 1 sent",
     )
+
+
+def test_one_promise_that_is_broken_is_enough_to_fail() -> None:
+    words = StringIO()
+    output = Console(file=words)
+    kept, broken = (
+        Finding(promise="mails kept their distance"),
+        Finding(promise="nobody twice", broken_by=["ada twice"]),
+    )
+
+    assert tell_findings(output, [kept])
+    assert not tell_findings(output, [kept, broken])
+    assert words.getvalue().splitlines()[-2:] == ["✗ nobody twice", "    ada twice"]
+
+
+def test_beginning_anew_removes_what_the_example_has_made_and_nothing_else(tmp_path: Path) -> None:
+    with running(tmp_path, draft=True):
+        pass
+    (tmp_path / "letter.txt").write_text("of somebody else")
+    forget(tmp_path)
+
+    assert [each.name for each in tmp_path.iterdir()] == ["letter.txt"]
 
 
 def test_books_that_do_not_add_up_are_told() -> None:

@@ -1,7 +1,8 @@
 """What helps us test Postroom, for the tests of those who use it.
 
 `ScriptedSmtp` is a mail server that does as it is told, `ScriptedHttp` a web server of that kind, `FaultProxy` a
-network that fails when asked to, and `MemoryTransport` a way out that leads nowhere.
+network that fails when asked to, and `MemoryTransport` a way out that leads nowhere. A `VirtualWorker` sends campaigns
+by a `VirtualClock`: weeks in seconds.
 `pytest_plugins = ["postroom.testing.fixtures"]` makes them fixtures.
 """
 

@@ -14,7 +14,7 @@ PYTEST_WORKERS ?= 3
 export PYTHON ENVIRONMENT
 ARGS ?=
 
-.PHONY: help demo portals test pythons storm check format bench judges screenshots constraints clean
+.PHONY: help demo portals outreach test pythons storm check format bench judges screenshots constraints clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ demo: $(ENVIRONMENT)/installed ## everything in one process on SQLite: outage an
 portals: $(ENVIRONMENT)/installed-all ## an application of four portals in three regions, with their mail (ARGS="--postgres", "--once", "--help")
 	$(if $(findstring --postgres,$(ARGS)),scripts/set-up postgres)
 	$(VENV)/python -m examples.portals $(ARGS)
+
+outreach: $(ENVIRONMENT)/installed-all ## a team's campaign on SQLite, with desk and dev inbox (ARGS="--once" plays its weeks in seconds, "--fresh", "--help")
+	$(VENV)/python -m examples.outreach $(ARGS)
 
 test: export TMPDIR := $(shell scripts/set-up scratch)
 # Compiled code is kept, whatever the shell says: tests start a thousand processes, and each would compile it anew.
@@ -76,7 +79,7 @@ constraints: ## resolve all dependencies anew and pin them in constraints.txt
 	scripts/pin-constraints
 
 clean: ## remove everything that these commands made
-	rm -rf .venv .venv-3.* build dist portals-data .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-3.* build dist portals-data outreach-data .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # One environment for a Python, which grows with what is asked of it: each stamp tells that it holds at least those extras.

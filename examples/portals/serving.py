@@ -43,18 +43,18 @@ def running(folder: Path, *, port: int = 0, postgres: str | None = None) -> Iter
             name: stack.enter_context(DevInbox(file=folder / f"inbox-{name}.db", port=port and port + place))
             for place, name in enumerate(REGIONS, 1)
         }
-        listening = stack.enter_context(_bound(port))
+        listening = stack.enter_context(bound(port))
         at = Addresses(
             site=f"http://127.0.0.1:{listening.getsockname()[1]}",
             inboxes={name: f"{inbox.url}/" for name, inbox in inboxes.items()},
         )
         settings = settings_of(databases, {name: inbox.smtp_url for name, inbox in inboxes.items()}, folder)
         company = stack.enter_context(Company(settings, folder, site=at.site))
-        stack.enter_context(_served(build(company, inboxes=at.inboxes), listening))
+        stack.enter_context(served(build(company, inboxes=at.inboxes), listening))
         yield at
 
 
-def _bound(port: int) -> socket.socket:
+def bound(port: int) -> socket.socket:
     try:
         return socket.create_server(("127.0.0.1", port))
     except OSError as error:
@@ -69,7 +69,7 @@ def _databases(folder: Path, postgres: str | None, stack: ExitStack) -> dict[str
 
 
 @contextmanager
-def _served(app: ASGIApp, listening: socket.socket) -> Iterator[None]:
+def served(app: ASGIApp, listening: socket.socket) -> Iterator[None]:
     """An app, served by a thread with an event loop of its own: signals stay with the main thread."""
     ready = threading.Event()
     server = _Announced(uvicorn.Config(app, log_level="warning", ws="none", timeout_graceful_shutdown=5), ready)

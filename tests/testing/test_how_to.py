@@ -28,7 +28,7 @@ def test_the_examples_of_the_page_pass(tmp_path: Path) -> None:
     )
 
     assert result.returncode == 0, result.stdout
-    assert "6 passed" in result.stdout
+    assert "7 passed" in result.stdout
 
 
 def test_every_fixture_is_on_the_page() -> None:

@@ -40,6 +40,13 @@ _WORDS = {
     "campaign_sender": "changed a sender of campaigns",
     "campaign_sequence": "changed a sequence",
     "campaign_import": "imported prospects",
+    "campaign_launch": "launched a campaign",
+    "campaign_pause": "paused a campaign",
+    "campaign_resume": "resumed a campaign",
+    "campaign_cancel": "cancelled a campaign",
+    "campaign_pause_prospect": "paused a prospect of a campaign",
+    "campaign_resume_prospect": "resumed a prospect of a campaign",
+    "campaign_stop_prospect": "stopped a prospect of a campaign",
 }
 _DONE = {
     "retry": "retried",

@@ -17,6 +17,7 @@ LONGEST = 2_000
 """Characters of what is typed into a field."""
 
 _UNFIT = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_UNFIT_IN_LINES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _CODE = re.compile("[2-5][0-9][0-9]")
 
 
@@ -171,6 +172,11 @@ class SuppressionsAddress:
 def plain(given: object) -> str:
     """What somebody typed, without what no database takes and nobody means: NUL and its like, halves of characters."""
     return _UNFIT.sub("", str(given or "")).strip()[:LONGEST]
+
+
+def fit_lines(text: str) -> str:
+    """A text of several lines without the same; its ends of lines and tabs stay."""
+    return _UNFIT_IN_LINES.sub("", text)
 
 
 def _moment(text: str) -> datetime | None:

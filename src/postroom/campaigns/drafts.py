@@ -94,7 +94,7 @@ def enrolments_after(
     """The next enrolments behind a number, in their order."""
     yield ask("plan_afresh")
     rows = yield ask("enrolments_after", workspace=workspace, campaign=campaign_id, after=after, limit=limit)
-    return tuple(map(_enrolment, rows))
+    return tuple(map(read_enrolment, rows))
 
 
 def count_enrolments(workspace: str, campaign_id: str) -> Plan[dict[str, int]]:
@@ -146,7 +146,7 @@ def _there(rows: Several[Row], workspace: str, id: str) -> Row:
     return rows[0]
 
 
-def _enrolment(row: Row) -> Enrolment:
+def read_enrolment(row: Row) -> Enrolment:
     number, status, next_step, version, sender_id, last_sent_on, reason, *prospect = row
     return Enrolment(
         number=int(number),

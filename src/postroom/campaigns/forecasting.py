@@ -73,7 +73,7 @@ class Forecast:
 def forecast_of(workspace: str, id: str, *, now: datetime) -> Plan[Forecast]:
     """The forecast of a campaign over what is stored. The same data gives the same forecast at the same time."""
     draft = yield from whole_draft(workspace, id)
-    running = yield from _running(workspace)
+    running = yield from running_campaigns(workspace)
     return forecast(draft, now=now, running=running, random=Random(f"{workspace}:{id}"))
 
 
@@ -173,7 +173,7 @@ class _Counted:
                 yield ForecastDay(day=day, planned=planned, others=self.others.get(day, 0), allowance=allowed)
 
 
-def _running(workspace: str) -> Plan[list[Planned]]:
+def running_campaigns(workspace: str) -> Plan[list[Planned]]:
     """The campaigns that run, as the plan sees them: how many wait for which step, and since when."""
     found: list[Planned] = []
     waiting = yield from waiting_in_running_campaigns(workspace)

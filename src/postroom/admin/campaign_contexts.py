@@ -1,0 +1,311 @@
+"""What each page of campaigns is given. Templates look at these values and ask nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from postroom.admin.addresses import plain
+from postroom.admin.campaign_charts import Calendar, Piece, WeekDay, progress_pieces
+from postroom.admin.campaign_places import Place, segment
+from postroom.admin.campaign_wording import Explained
+from postroom.campaigns.checking import Checked
+from postroom.campaigns.forecasting import Forecast
+from postroom.campaigns.importing import Imported, RowReport
+from postroom.campaigns.looking import FoundEnrolments, Progress
+from postroom.campaigns.rendering import Words
+from postroom.campaigns.sequences import SequenceOutline
+from postroom.campaigns.values import Sender, Sequence, WorkspaceSettings
+from postroom.campaigns.window import Opening
+from postroom.errors import InvalidCampaign
+from postroom.operate.campaign_looks import InCampaign, ListedCampaign, Numbers
+from postroom.operate.campaign_outlook import Outlook
+from postroom.operate.campaigns import WholeCampaign
+from postroom.vocabulary import CampaignStatus, EnrolmentStatus
+
+ACTS: Mapping[CampaignStatus, tuple[str, ...]] = {
+    CampaignStatus.DRAFT: ("launch", "cancel"),
+    CampaignStatus.RUNNING: ("pause", "cancel"),
+    CampaignStatus.PAUSED: ("resume", "cancel"),
+    CampaignStatus.COMPLETED: (),
+    CampaignStatus.CANCELLED: ("launch",),
+}
+"""What a person can do to a campaign."""
+_ORDER = tuple(ACTS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleAddress:
+    """The query that narrows the people of a campaign. Empty means: not narrowed."""
+
+    q: str = ""
+    status: str = ""
+    after: str = ""
+    waiting: str = ""
+    """Behind which waiting mail the list of those goes on."""
+
+    @classmethod
+    def read(cls, given: Mapping[str, object]) -> PeopleAddress:
+        """A status that is none is left out, and a place that is none is the first page."""
+        known = {each.name: plain(given.get(each.name)) for each in fields(cls)}
+        if known["status"] not in set(EnrolmentStatus):
+            known["status"] = ""
+        for name in ("after", "waiting"):
+            known[name] = known[name] if _is_number(known[name]) else ""
+        return cls(**known)
+
+    @property
+    def number(self) -> int:
+        return int(self.after or 0)
+
+    @property
+    def narrowed(self) -> bool:
+        return bool(self.q or self.status)
+
+    def path(self, place: Place, id: str, **changes: object) -> str:
+        """The address with something else; from the first page unless told otherwise."""
+        told = replace(self, **{"after": "", **{name: str(value) for name, value in changes.items()}})
+        query = {each.name: value for each in fields(told) if (value := getattr(told, each.name))}
+        return f"{place.root}/admin/campaigns/{segment(id)}?{urlencode({'workspace': place.workspace, **query})}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignsPage:
+    """`/admin/campaigns`."""
+
+    place: Place
+    workspaces: tuple[str, ...]
+    """Those to choose from."""
+    free: bool
+    """Whether another one may be named."""
+    listed: tuple[ListedCampaign, ...]
+    outlook: Outlook
+    zone: ZoneInfo
+    """The workspace's clock."""
+    wait: Explained | None
+    """Why no mail of the workspace leaves now; None where it does."""
+    next: str
+    """The id to go on behind, where there are more."""
+    sequences: tuple[SequenceOutline, ...] = ()
+    senders: tuple[Sender, ...] = ()
+    form: Mapping[str, str] = field(default_factory=dict)
+    chosen: tuple[str, ...] | None = None
+    """Senders that are ticked; None: all."""
+    problem: InvalidCampaign | None = None
+
+    @property
+    def groups(self) -> tuple[tuple[CampaignStatus, tuple[ListedCampaign, ...]], ...]:
+        """What runs first, then what waits for somebody, then what is over."""
+        order = (CampaignStatus.RUNNING, CampaignStatus.PAUSED, CampaignStatus.DRAFT, *_ORDER[3:])
+        grouped = ((status, tuple(each for each in self.listed if each.campaign.status is status)) for status in order)
+        return tuple((status, those) for status, those in grouped if those)
+
+    def pieces(self, progress: Progress) -> tuple[Piece, ...]:
+        return progress_pieces(progress)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What became of a file that was just imported."""
+
+    imported: Imported
+    rows: tuple[RowReport, ...]
+    """Those to look at: refused, twice there, or different from what is stored."""
+    more: int
+    """How many of these are not shown."""
+    file: str
+    """The same as CSV, to be kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingMail:
+    """One mail that has not left, and why."""
+
+    number: int
+    step: int
+    prospect: str
+    address: str
+    why: Explained
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignPage:
+    """`/admin/campaigns/{id}`."""
+
+    place: Place
+    whole: WholeCampaign
+    numbers: Numbers
+    outlook: Outlook
+    calendar: Calendar | None
+    forecast: Forecast | None
+    """Of a draft."""
+    checked: Checked | None
+    waiting: tuple[WaitingMail, ...]
+    waiting_after: int | None
+    stopped: Mapping[str, int]
+    """Mails that will not leave, by reason."""
+    people: FoundEnrolments
+    address: PeopleAddress
+    report: Report | None = None
+    problem: InvalidCampaign | None = None
+
+    @property
+    def id(self) -> str:
+        return self.whole.campaign.id
+
+    @property
+    def status(self) -> CampaignStatus:
+        return self.whole.campaign.status
+
+    @property
+    def draft(self) -> bool:
+        return self.status is CampaignStatus.DRAFT
+
+    @property
+    def acts(self) -> tuple[str, ...]:
+        return ACTS[self.status]
+
+    @property
+    def live(self) -> bool:
+        """Whether there is news to look for; one of many thousands is not counted every few seconds."""
+        return self.status is CampaignStatus.RUNNING and self.numbers.progress.total <= 30_000
+
+    @property
+    def pieces(self) -> tuple[Piece, ...]:
+        return progress_pieces(self.numbers.progress)
+
+    def step_pieces(self, number: int) -> tuple[Piece, ...]:
+        return progress_pieces(self.numbers.steps.get(number, Progress()))
+
+    def step(self, number: int) -> Progress:
+        return self.numbers.steps.get(number, Progress())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignConfirmPage:
+    """Asked before a campaign is launched or cancelled, and before a prospect is stopped."""
+
+    place: Place
+    act: str
+    whole: WholeCampaign
+    action: str
+    """Where the answer goes."""
+    back: str
+    progress: Progress
+    checked: Checked | None = None
+    forecast: Forecast | None = None
+    who: str = ""
+    """The prospect, if it is about one."""
+
+    @property
+    def again(self) -> bool:
+        return self.act == "launch" and self.whole.campaign.status is CampaignStatus.CANCELLED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadMail:
+    """One step to one prospect."""
+
+    step: int
+    state: str
+    subject: str
+    """As it was or will be; `Re:` where it goes on in the thread."""
+    email: str
+    """The id of its email, where there is one to be looked at."""
+    status: str
+    """Of that email, or where the mail stands."""
+    at: datetime | None
+    """When it was handed over last."""
+    why: Explained | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProspectPage:
+    """One prospect in a campaign."""
+
+    place: Place
+    found: InCampaign
+    thread: tuple[ThreadMail, ...]
+
+    @property
+    def acts(self) -> tuple[str, ...]:
+        match self.found.enrolment.status:
+            case EnrolmentStatus.ACTIVE:
+                return ("pause", "stop")
+            case EnrolmentStatus.PAUSED:
+                return ("resume", "stop")
+            case EnrolmentStatus.ENROLLED:
+                return ("stop",)
+            case _:
+                return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepForm:
+    """A step as it stands in the form."""
+
+    number: int
+    delay_days: str = "3"
+    subject: str = ""
+    text: str = ""
+    html: str = ""
+    template: str = ""
+    problems: Mapping[str, str] = field(default_factory=dict)
+    """What is wrong, by part."""
+    preview: Words | None = None
+    html_preview: str = ""
+    """A document for a frame without rights."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SequencePage:
+    """`/admin/sequences/{id}`: the editor."""
+
+    place: Place
+    sequence: Sequence
+    name: str
+    steps: tuple[StepForm, ...]
+    campaign: str
+    """From which somebody came."""
+    prospect: str
+    """For whom it is shown: an address."""
+    previewed: bool
+    """Whether a preview was asked for."""
+    known: tuple[str, ...]
+    """Words that templates may use, of that prospect."""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """One of the next windows."""
+
+    opening: Opening
+    allowed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendingPage:
+    """`/admin/sending`: when a workspace sends, and who."""
+
+    place: Place
+    settings: WorkspaceSettings
+    week: tuple[WeekDay, ...]
+    windows: tuple[Window, ...]
+    form: Mapping[str, str]
+    days: tuple[str, ...]
+    problems: Mapping[str, str]
+    senders: tuple[Sender, ...]
+    routes: tuple[str, ...]
+    zones: tuple[str, ...]
+    sender_form: Mapping[str, str] = field(default_factory=dict)
+    sender_problem: InvalidCampaign | None = None
+    used: int = 0
+    """Mails that count on the present window day."""
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 16

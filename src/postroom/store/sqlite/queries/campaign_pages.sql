@@ -1,0 +1,77 @@
+-- What only the campaign pages of the desk ask. Every query but the first is about one workspace.
+
+-- Workspaces that have a campaign, or have said when they send.
+-- name: campaign_workspaces
+SELECT workspace FROM postroom_campaigns
+UNION
+SELECT workspace FROM postroom_sending_settings
+ORDER BY workspace;
+
+-- The mails of some campaigns by where they stand.
+-- name: mails_of_campaigns
+SELECT campaign_id, state, count(*)
+FROM postroom_campaign_mails
+WHERE workspace = :workspace
+    AND campaign_id IN (SELECT value FROM json_each(:campaigns))
+GROUP BY campaign_id, state;
+
+-- The prospects of some campaigns by where they stand.
+-- name: enrolments_of_campaigns
+SELECT campaign_id, status, count(*)
+FROM postroom_enrolments
+WHERE workspace = :workspace
+    AND campaign_id IN (SELECT value FROM json_each(:campaigns))
+GROUP BY campaign_id, status;
+
+-- The mails of one campaign, step by step.
+-- name: mails_by_step
+SELECT step, state, count(*)
+FROM postroom_campaign_mails
+WHERE workspace = :workspace AND campaign_id = :campaign
+GROUP BY step, state
+ORDER BY step, state;
+
+-- How many mails of a campaign were sent on which window day.
+-- name: sent_by_day
+SELECT day, count(*)
+FROM postroom_campaign_mails
+WHERE workspace = :workspace AND campaign_id = :campaign AND state = 'sent' AND day IS NOT NULL
+GROUP BY day
+ORDER BY day;
+
+-- What has counted against the workspace's quota, day by day.
+-- name: quota_by_day
+SELECT day, used, accepted
+FROM postroom_campaign_days
+WHERE workspace = :workspace AND sender_id = ''
+ORDER BY day;
+
+-- The next enrolments behind a number that are as they are looked for; of so many, and not of all, so that a search
+-- which finds nobody comes to an end. `:part` is any part of an address or a name, with its wildcards escaped.
+-- name: enrolments_found
+SELECT
+    e.number, e.status, e.next_step, e.sequence_version, e.sender_id, e.last_sent_on, e.reason, {prospect}
+FROM (
+    SELECT *
+    FROM postroom_enrolments
+    WHERE workspace = :workspace AND campaign_id = :campaign AND number > :after
+    ORDER BY number
+    LIMIT :looked
+) AS e
+JOIN postroom_prospects p ON p.workspace = e.workspace AND p.id = e.prospect_id
+WHERE (:status IS NULL OR e.status = :status)
+    AND (
+        :part IS NULL
+        OR p.normal_address LIKE '%' || :part || '%' ESCAPE '\'
+        OR lower(p.name) LIKE '%' || :part || '%' ESCAPE '\'
+    )
+ORDER BY e.number
+LIMIT :limit;
+
+-- The enrolment of one prospect.
+-- name: enrolment_of
+SELECT
+    e.number, e.status, e.next_step, e.sequence_version, e.sender_id, e.last_sent_on, e.reason, {prospect}
+FROM postroom_enrolments e
+JOIN postroom_prospects p ON p.workspace = e.workspace AND p.id = e.prospect_id
+WHERE e.workspace = :workspace AND e.campaign_id = :campaign AND e.prospect_id = :prospect;

@@ -1,0 +1,90 @@
+"""A clock that is moved, and a worker that sends campaigns by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+
+from postroom import Outbox
+from postroom.campaigns.describing import read_description
+from postroom.campaigns.drafts import enrol
+from postroom.campaigns.prospects import Arrival, take_in
+from postroom.campaigns.values import Prospect
+from postroom.config import load
+from postroom.operate.campaigns import CampaignOperations
+from postroom.testing import ScriptedSmtp, VirtualClock, VirtualWorker
+
+MONDAY = datetime(2026, 3, 9, 8, tzinfo=UTC)
+PEOPLE = ("ada", "ben", "cleo")
+CAMPAIGN = """
+[campaign]
+id = "spring"
+[settings]
+gap_seconds = [60, 60]
+daily_quota = 2
+[[senders]]
+id = "grace"
+address = "grace@shop.example"
+[[steps]]
+subject = "Hello"
+text = "Hello"
+"""
+
+
+@contextmanager
+def campaign(folder: Path, server: ScriptedSmtp) -> Iterator[tuple[VirtualClock, VirtualWorker]]:
+    """Three mails, two a day, that may leave from nine to five."""
+    clock = VirtualClock(MONDAY)
+    settings = load(
+        database=f"sqlite:///{folder / 'app.db'}", smtp=server.url, journal=folder / "journal",
+        public_url="https://mail.shop.example", secret="a secret of the tests, long enough to seal",
+    )  # fmt: skip
+    with Outbox.from_settings(settings, clock=clock) as outbox:
+        outbox.migrate()
+        campaigns = CampaignOperations(outbox)
+        campaigns.new("shop", read_description(CAMPAIGN), by="grace")
+        arrivals = [Arrival(Prospect(id=name, address=f"{name}@example.org"), True) for name in PEOPLE]
+        outbox.database.run(take_in("shop", arrivals, update=False))
+        outbox.database.run(enrol("shop", "spring", PEOPLE))
+        campaigns.launch("shop", "spring", by="grace")
+        with VirtualWorker(outbox, clock, random=Random(1)) as worker:
+            yield clock, worker
+
+
+def test_a_clock_goes_forward_only() -> None:
+    clock = VirtualClock(MONDAY)
+    clock.move_to(MONDAY + timedelta(hours=1))
+    clock.move_to(MONDAY)
+
+    assert clock() == clock.now == MONDAY + timedelta(hours=1)
+
+
+def test_what_arrives_was_sent_at_the_instant_the_clock_shows(tmp_path: Path, smtp_server: ScriptedSmtp) -> None:
+    arrived: list[tuple[datetime, str]] = []
+    with campaign(tmp_path, smtp_server) as (clock, worker):
+        end = MONDAY + timedelta(days=3)
+        for now in worker.until(end):
+            arrived += [(now, message.recipients[0]) for message in smtp_server.messages[len(arrived) :]]
+
+    assert clock.now == end
+    assert [(f"{at:%a %H:%M}", to) for at, to in arrived] == [
+        ("Mon 09:00", "ada@example.org"),
+        ("Mon 09:01", "ben@example.org"),
+        ("Tue 09:00", "cleo@example.org"),
+    ]
+
+
+def test_while_the_server_is_away_the_clock_goes_on_and_all_leaves_when_it_is_back(
+    tmp_path: Path, smtp_server: ScriptedSmtp
+) -> None:
+    with campaign(tmp_path, smtp_server) as (_clock, worker):
+        smtp_server.stop()
+        assert list(worker.until(MONDAY + timedelta(minutes=80)))
+        assert smtp_server.messages == []
+        smtp_server.start()
+        assert list(worker.until(MONDAY + timedelta(hours=9)))
+
+    assert len({message.recipients for message in smtp_server.messages}) == 2, "the quota of the day"

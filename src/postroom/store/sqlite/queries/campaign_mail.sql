@@ -367,33 +367,51 @@ WHERE m.workspace = :workspace
 
 -- Settle what the launch has decided of enrolments.
 -- name: pin_enrolments
+WITH
+    -- Both are written out, and the second begins with the first: SQLite would else read the list anew for each row.
+    pinned AS MATERIALIZED (
+        SELECT
+            json_extract(value, '$.prospect') AS prospect, json_extract(value, '$.status') AS status,
+            json_extract(value, '$.version') AS version, json_extract(value, '$.sender') AS sender,
+            json_extract(value, '$.reason') AS reason
+        FROM json_each(:enrolments)
+    ),
+    found AS MATERIALIZED (
+        SELECT known.rowid AS place, pinned.status, pinned.version, pinned.sender, pinned.reason
+        FROM pinned
+        CROSS JOIN postroom_enrolments AS known
+        WHERE known.workspace = :workspace AND known.campaign_id = :campaign AND known.prospect_id = pinned.prospect
+    )
 UPDATE postroom_enrolments AS e
-SET status = pinned.status,
-    sequence_version = pinned.version,
-    sender_id = pinned.sender,
-    reason = pinned.reason,
+SET status = found.status,
+    sequence_version = found.version,
+    sender_id = found.sender,
+    reason = found.reason,
     updated_at = :now
-FROM (
-    SELECT
-        json_extract(value, '$.prospect') AS prospect, json_extract(value, '$.status') AS status,
-        json_extract(value, '$.version') AS version, json_extract(value, '$.sender') AS sender,
-        json_extract(value, '$.reason') AS reason
-    FROM json_each(:enrolments)
-) AS pinned
-WHERE e.workspace = :workspace AND e.campaign_id = :campaign AND e.prospect_id = pinned.prospect;
+FROM found
+WHERE e.rowid = found.place;
 
 -- When mails are to leave, by the forecast.
 -- name: plan_mails
+WITH
+    -- As above.
+    slot AS MATERIALIZED (
+        SELECT
+            json_extract(value, '$.campaign') AS campaign, json_extract(value, '$.number') AS number,
+            json_extract(value, '$.step') AS step, json_extract(value, '$.at') AS at
+        FROM json_each(:slots)
+    ),
+    found AS MATERIALIZED (
+        SELECT known.rowid AS place, slot.at
+        FROM slot
+        CROSS JOIN postroom_campaign_mails AS known
+        WHERE known.workspace = :workspace AND known.campaign_id = slot.campaign AND known.number = slot.number
+            AND known.step = slot.step AND known.state IN ('waiting', 'ready')
+    )
 UPDATE postroom_campaign_mails AS m
-SET planned_at = slot.at
-FROM (
-    SELECT
-        json_extract(value, '$.campaign') AS campaign, json_extract(value, '$.number') AS number,
-        json_extract(value, '$.step') AS step, json_extract(value, '$.at') AS at
-    FROM json_each(:slots)
-) AS slot
-WHERE m.workspace = :workspace AND m.campaign_id = slot.campaign AND m.number = slot.number
-    AND m.step = slot.step AND m.state IN ('waiting', 'ready');
+SET planned_at = found.at
+FROM found
+WHERE m.rowid = found.place;
 
 -- The mails of a campaign by where they stand, and why.
 -- name: campaign_totals

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from postroom.compose.invite import Invite
     from postroom.compose.limits import Limits
     from postroom.compose.sms import Sms
+    from postroom.compose.unsubscribing import UNSUBSCRIBE_URL
     from postroom.compose.webhook import Webhook
     from postroom.config.routes import RouteSettings
     from postroom.config.settings import Settings
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 HOMES = {
+    "UNSUBSCRIBE_URL": "postroom.compose.unsubscribing",
     "Address": "postroom.compose.address",
     "AsyncOutbox": "postroom.outbox.awaiting",
     "AsyncRegions": "postroom.regions.awaiting",
@@ -71,6 +73,7 @@ HOMES = {
 """Where each name lives: what type checkers are told above, for the one who runs it."""
 
 __all__ = [
+    "UNSUBSCRIBE_URL",
     "Address",
     "AsyncOutbox",
     "AsyncRegions",

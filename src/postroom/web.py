@@ -3,8 +3,10 @@
     app = FastAPI(lifespan=postroom.web.lifespan(outbox))  # the worker runs with the app, and stops with it
     app.mount("/postroom", postroom.web.admin(outbox))     # the admin app
     app.mount("/postroom", postroom.web.desk(regions))     # or one desk over several regions
+    app.mount("/mail", postroom.web.unsubscribe(outbox))   # only the page behind links to unsubscribe
 
-The admin app needs `pip install 'postroom[web]'`; nothing else in Postroom does, and neither does `lifespan`.
+The admin app and that page need `pip install 'postroom[web]'`; nothing else in Postroom does, and neither does
+`lifespan`.
 """
 
 from __future__ import annotations
@@ -77,11 +79,38 @@ def desk(regions: Regions | AsyncRegions, *, dev: bool = False) -> ASGIApp:
     """
     with needed("the admin app needs", extra="web"):
         from postroom.admin.desk import build_desk
+    outboxes = _known(regions)
+    return build_desk(outboxes, unknown=[name for name in regions if name not in outboxes], dev=dev)
+
+
+def unsubscribe(outboxes: Outbox | AsyncOutbox | Regions | AsyncRegions) -> ASGIApp:
+    """Only `/u/{token}`, the page behind the links of emails that can be unsubscribed from; for any ASGI app.
+
+    Mounted at `/mail`, say, it is where links lead if `POSTROOM_PUBLIC_URL` ends with `/mail`. It has no cookies and no
+    sign-in. The admin app and the desk have it already. What is given stays yours to close.
+    """
+    with needed("the page to unsubscribe at needs", extra="web"):
+        from postroom.admin.unsubscribing import unsubscribe_app
+        from postroom.sealing.ticket import PURPOSE
+    if isinstance(outboxes, Outbox | AsyncOutbox):
+        known = {outboxes.settings.region: _awaiting(outboxes)}
+    else:
+        known = _known(outboxes)
+    if not any(each.rules.links.keyring.keys_for(PURPOSE) for each in known.values()):
+        raise ConfigurationError(
+            "links to unsubscribe are opened with the secret that they were sealed with, and none is known here; set "
+            "POSTROOM_SECRET as it is where emails are enqueued"
+        )
+    return unsubscribe_app(known)
+
+
+def _known(regions: Regions | AsyncRegions) -> dict[str, AsyncOutbox]:
+    """The outboxes of the regions whose databases this machine knows."""
     outboxes: dict[str, AsyncOutbox] = {}
     for name in regions:
         with suppress(ConfigurationError):
             outboxes[name] = _awaiting(regions[name])
-    return build_desk(outboxes, unknown=[name for name in regions if name not in outboxes], dev=dev)
+    return outboxes
 
 
 def _awaiting(outbox: Outbox | AsyncOutbox) -> AsyncOutbox:

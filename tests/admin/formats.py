@@ -56,11 +56,21 @@ def register() -> None:
 def as_no_schema_can_say(body: Any) -> Any:
     """The body, held to the rules that are about several fields at once.
 
-    An email expires after its first attempt may be made, and has at most 1,000 recipients in all places together.
+    An email expires after its first attempt may be made, and has at most 1,000 recipients in all places together; one
+    that can be unsubscribed from has one, no such header of its own, and names that fit into a link.
     """
     if not isinstance(body, dict):
         return body
     kept = body | {place: body[place][:333] for place in ("to", "cc", "bcc") if isinstance(body.get(place), list)}
     if isinstance(kept.get("expiresAt"), str):
         kept |= {"notBefore": None, "expiresAt": "8000-01-01T00:00:00Z"}
-    return kept
+    return _to_one(kept) if kept.get("unsubscribable") is True else kept
+
+
+def _to_one(body: dict[str, Any]) -> dict[str, Any]:
+    place = next((each for each in ("to", "cc", "bcc") if body.get(each)), "to")
+    given = body.get(place)
+    nobody: dict[str, Any] = {"to": None, "cc": None, "bcc": None}
+    only = {place: given[:1] if isinstance(given, list) else given}
+    names = {name: body[name][:20] for name in ("kind", "workspace") if isinstance(body.get(name), str)}
+    return body | nobody | only | names | {"headers": {}}

@@ -26,6 +26,8 @@ OPEN = {
     ("POST", "/admin/sign-in/resend"): "the door",
     ("POST", "/admin/sign-out"): "ends a sign-in, also one that was only begun",
     ("GET", "/admin/static/{path}"): "styles and pictures of our own",
+    ("GET", "/u/{token}"): "people who unsubscribe have no account; the token is all they need",
+    ("POST", "/u/{token}"): "the same",
 }
 """What needs no sign-in, and why."""
 

@@ -15,6 +15,7 @@ from schemathesis.pytest._test_builder import build_operation_test
 
 from postroom import AsyncOutbox, Outbox, Status
 from postroom.accounts.values import Role
+from postroom.config import load
 from postroom.web import admin
 from postroom.work import breakers
 from tests.admin import formats
@@ -52,7 +53,10 @@ class Described:
 @pytest.fixture(scope="module")
 def described(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Described]:
     url = f"sqlite:///{tmp_path_factory.mktemp('described') / 'outbox.db'}"
-    with Outbox(url) as outbox:
+    given = load(
+        database=url, secret="forty characters, none of which is a secret", public_url="https://mail.example.org"
+    )
+    with Outbox.from_settings(given) as outbox:
         outbox.migrate()
         outbox.database.run(breakers.standing_of({"smtp.example.org:587": ""}))
         for status in (Status.SENT, Status.DEAD, Status.RETRYING, Status.IN_DOUBT, Status.CANCELLED, Status.PENDING):

@@ -118,3 +118,17 @@ def test_what_cannot_be_accepted_is_refused_before_anything_is_written(
     assert remedy in answer.err
     assert answer.err.count("\n") == 1
     assert outbox.conservation().enqueued == 0
+
+
+def test_an_email_can_be_made_one_that_its_reader_can_stop(
+    postroom: CommandLine, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    email = ("send", "--to", "ada@example.org", "--text", "News", "--unsubscribable", "--json")
+    lacking = postroom(*email)
+    monkeypatch.setenv("POSTROOM_SECRET", "forty characters that are by no means a secret")
+    monkeypatch.setenv("POSTROOM_PUBLIC_URL", "https://mail.example.org")
+    receipt = postroom(*email).json
+
+    assert (lacking.code, "POSTROOM_PUBLIC_URL" in lacking.err) == (2, True)
+    assert outbox.get(receipt["id"]).unsubscribable
+    assert [name for name, _ in outbox.letter(receipt["id"]).headers] == ["List-Unsubscribe", "List-Unsubscribe-Post"]

@@ -14,6 +14,7 @@ from postroom import __version__
 from postroom.accounts.values import Role
 from postroom.admin import api, errors, gallery, health, security, suppressions_api
 from postroom.admin.described import within
+from postroom.admin.unsubscribing import unsubscribe_route
 from postroom.admin.workshop import Workshop
 from postroom.operate import AsyncOperations
 from postroom.outbox import AsyncOutbox
@@ -50,6 +51,7 @@ def build(outbox: AsyncOutbox, *, dev: bool = False, among_regions: bool = False
     security.install(app, outbox, outbox.settings, dev=dev)
     gallery.install(app, outbox, dev=dev)
     app.include_router(health.router)
+    app.router.routes.append(unsubscribe_route({outbox.settings.region: outbox}))
     app.include_router(api.router)
     app.include_router(suppressions_api.router)
     app.add_api_route("/api/admin/openapi.json", _description, include_in_schema=False, dependencies=[_VIEWER])

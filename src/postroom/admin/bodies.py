@@ -3,8 +3,8 @@
 A framework reads and parses a body first and asks its dependencies afterwards, so that whoever is to be refused has
 already cost memory and time. Here the order is turned around, outside the framework, so that no route can forget it:
 
-    nobody          at the sign-in, 64 kB; anywhere else the body is not read at all, and the route, which sees an empty
-                    one, refuses as it refuses everybody who is not signed in
+    nobody          at the sign-in and where people unsubscribe, 64 kB; anywhere else the body is not read at all, and
+                    the route, which sees an empty one, refuses as it refuses everybody who is not signed in
     somebody        as much as the largest email of this outbox takes, as long as there is room for it beside what
                     others are sending
 
@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from postroom.admin.visit import visit_of
 from postroom.compose import Limits
+from postroom.compose.unsubscribing import PLACE
 from postroom.errors import PostroomError
 
 AT_THE_DOOR = 64 * 1024
@@ -121,7 +122,7 @@ class _Body:
         self._read = 0
 
     async def _is_welcome(self) -> bool:
-        if "/admin/sign-" in self._scope["path"]:
+        if "/admin/sign-" in self._scope["path"] or _is_a_link(self._scope):
             self._most = AT_THE_DOOR
         elif not await self._is_somebody():
             return False
@@ -158,3 +159,9 @@ class _Body:
             raise HTTPException(503, headers={"Retry-After": "5"})
         self._read += size
         self._ended = not message.get("more_body", False)
+
+
+def _is_a_link(scope: Scope) -> bool:
+    """Whether somebody unsubscribes, who is nobody here and need not be."""
+    path = str(scope["path"]).removeprefix(str(scope.get("root_path", "")).rstrip("/"))
+    return path.startswith(PLACE)

@@ -2,6 +2,7 @@
 
     /regions              counts and states of all regions, for whoever is signed in to at least one
     /regions/deu1/admin   the admin app of that region, with its own people, sessions and codes
+    /u/…                  where people unsubscribe, in the region that their link is of
 
 Nothing that belongs to a person is read for the overview: it shows numbers, and states in words of ours. Who may see a
 region's emails is who has an account in that region, asked of that region's own database; this app has no account of
@@ -33,6 +34,7 @@ from postroom.admin.headers import SecurityHeaders
 from postroom.admin.places import path_of, root_of
 from postroom.admin.region_cards import RegionCard, RegionsPage
 from postroom.admin.rendering import environment
+from postroom.admin.unsubscribing import unsubscribe_route
 from postroom.admin.visit import session_cookie, visit_of
 from postroom.errors import PostroomError
 from postroom.operate.regions import PATIENCE, Reach, RegionView, look_at
@@ -47,6 +49,7 @@ def build_desk(outboxes: Mapping[str, AsyncOutbox], *, unknown: Collection[str] 
         routes=[
             Route("/regions", desk.overview),
             Route("/healthz", _alive),
+            unsubscribe_route(outboxes),
             Mount("/admin/static", StaticFiles(directory=STATIC)),
             *(Route(path, _to_overview) for path in ("/", "/regions/", "/admin")),
         ],

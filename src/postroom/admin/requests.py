@@ -232,6 +232,7 @@ class EnqueueRequest(Request):
     not_before: Instant | None = None
     expires_at: Instant | None = None
     sensitive: StrictBool = False
+    unsubscribable: StrictBool = False
     on_doubt: OnDoubt = OnDoubt.RESEND
 
     def submission(self, key: str | None) -> Submission:
@@ -265,5 +266,6 @@ class EnqueueRequest(Request):
             workspace=self.workspace,
             route=self.route,
             sensitive=self.sensitive,
+            unsubscribable=self.unsubscribable,
             on_doubt=self.on_doubt,
         )

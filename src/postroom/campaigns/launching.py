@@ -23,6 +23,7 @@ from postroom.campaigns.drafts import enrolments_after, read_campaign, senders_o
 from postroom.campaigns.keys import StepKey
 from postroom.campaigns.mails import FIRST_DAY, ring, store_clock
 from postroom.campaigns.reconciling import PAUSED
+from postroom.campaigns.replanning import replan
 from postroom.campaigns.sequences import get_sequence
 from postroom.campaigns.stopping import ends_by
 from postroom.campaigns.values import Campaign, Enrolment, Sender, Sequence
@@ -88,6 +89,8 @@ def launch(
             progress(seen)
             if not seen or campaign.status is not CampaignStatus.RUNNING:
                 break
+        if tally.scheduled or again:
+            yield from replan(workspace)
     return Launched(
         scheduled=tally.scheduled,
         skipped=dict(+tally.skipped),

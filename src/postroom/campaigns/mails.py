@@ -101,6 +101,7 @@ def put_mail(mail: Mail) -> Plan[None]:
         id=mail.id,
         state=mail.state,
         due_day=written_day(mail.due_day),
+        planned_at=mail.planned_at,
         not_before=mail.not_before,
         day=written_day(mail.day),
         left_at=mail.left_at,

@@ -13,12 +13,14 @@ Each conclusion is drawn once; drawn again after a crash, it is the same.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import date, timedelta
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 
 from postroom.campaigns.counting import count_mail
 from postroom.campaigns.mails import GONE, Mail, mails_of_enrolment, put_mail, read_mail, written_day
 from postroom.campaigns.sequences import steps_of
+from postroom.campaigns.settings import SendingSettings
+from postroom.campaigns.window import local_date, openings, window_day_at
 from postroom.store import acts
 from postroom.store.plan import Plan, ask
 from postroom.vocabulary import CampaignStatus, DeadReason, EnrolmentStatus, MailState, Status
@@ -36,21 +38,34 @@ OPEN = (EnrolmentStatus.ACTIVE, EnrolmentStatus.PAUSED)
 ENDED = (MailState.DEAD, MailState.STOPPED)
 
 
-def reconcile(workspace: str, *, today: date) -> Plan[bool]:
-    """Draw the conclusions of a workspace that the caller holds; whether there may be more.
-
-    `today` is the day that a mail counts on which was sent without counting.
-    """
+def reconcile(workspace: str, settings: SendingSettings, *, now: datetime) -> Plan[bool]:
+    """Draw the conclusions of a workspace that the caller holds; whether there may be more."""
     rows = yield ask("moved_mails", workspace=workspace, limit=MOST)
     for *mail, dead_reason in rows:
-        yield from _conclude(workspace, read_mail(mail), dead_reason, today)
+        yield from _conclude(workspace, read_mail(mail), dead_reason, _Present(settings, now))
     return len(rows) == MOST
 
 
-def _conclude(workspace: str, mail: Mail, dead_reason: str | None, today: date) -> Plan[None]:
+@dataclass(frozen=True, slots=True)
+class _Present:
+    settings: SendingSettings
+    now: datetime
+
+    @property
+    def day(self) -> date:
+        """What a mail counts on that was sent without counting."""
+        return window_day_at(self.settings, self.now) or local_date(self.settings, self.now)
+
+    def forecast(self, due: date) -> datetime | None:
+        """When a mail can leave that is due on this day."""
+        opening = next(openings(self.settings, due), None)
+        return None if opening is None else max(opening.open, self.now)
+
+
+def _conclude(workspace: str, mail: Mail, dead_reason: str | None, present: _Present) -> Plan[None]:
     match mail.email_status:
         case Status.SENT:
-            yield from _sent(workspace, mail, today)
+            yield from _sent(workspace, mail, present)
         case Status.PENDING | Status.RETRYING:
             yield from _came_back(workspace, mail)
         case Status.DEAD if dead_reason == DeadReason.SUPPRESSED:
@@ -68,13 +83,13 @@ def _conclude(workspace: str, mail: Mail, dead_reason: str | None, today: date) 
 # ---------------------------------------------------------------- sent
 
 
-def _sent(workspace: str, mail: Mail, today: date) -> Plan[None]:
+def _sent(workspace: str, mail: Mail, present: _Present) -> Plan[None]:
     if mail.state is MailState.SENT:
         yield from put_mail(mail)
         return
     if mail.state in ENDED:
         yield from _revive(workspace, mail)
-    day = mail.day or today
+    day = mail.day or present.day
     yield from count_mail(workspace, mail.sender_id, day, used=0 if mail.day else 1, accepted=1)
     yield from put_mail(replace(mail, state=MailState.SENT, day=day, reason=None))
     mails = yield from mails_of_enrolment(workspace, mail.campaign_id, mail.number)
@@ -83,15 +98,16 @@ def _sent(workspace: str, mail: Mail, today: date) -> Plan[None]:
         yield from _set_enrolment(workspace, mail, EnrolmentStatus.COMPLETED, day=day)
         yield from _complete(workspace, mail)
     else:
-        yield from _follow(workspace, mail, following, day)
+        yield from _follow(workspace, mail, following, day, present)
 
 
-def _follow(workspace: str, mail: Mail, following: Mail, day: date) -> Plan[None]:
+def _follow(workspace: str, mail: Mail, following: Mail, day: date, present: _Present) -> Plan[None]:
     """The next step is due so many days after this one has really left."""
     status = yield from enrolment_status(workspace, mail)
     yield from _set_enrolment(workspace, mail, status, day=day)
     steps = yield from steps_of(workspace, mail.sequence_id, mail.sequence_version)
-    following = replace(following, due_day=day + timedelta(days=steps[following.step - 1].delay_days))
+    due = day + timedelta(days=steps[following.step - 1].delay_days)
+    following = replace(following, due_day=due, planned_at=present.forecast(due))
     if following.state is MailState.WAITING and status is EnrolmentStatus.ACTIVE:
         following = replace(following, state=MailState.READY, reason=None)
     elif following.state is MailState.WAITING:

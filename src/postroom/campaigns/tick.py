@@ -36,11 +36,11 @@ from postroom.campaigns.sequences import steps_of
 from postroom.campaigns.settings import SendingSettings
 from postroom.campaigns.stopping import stop_for
 from postroom.campaigns.values import Prospect, Sender, Step, WorkspaceSettings
-from postroom.campaigns.window import Opening, local_date, next_open, openings, window_at
+from postroom.campaigns.window import Opening, next_open, openings, window_at
 from postroom.campaigns.workspace import senders as senders_in
 from postroom.campaigns.workspace import workspace_settings
 from postroom.claim.failpoint import reach
-from postroom.errors import InvalidCampaign, InvalidEmail
+from postroom.errors import ConfigurationError, InvalidCampaign, InvalidEmail
 from postroom.logs import logger
 from postroom.outbox.outcome import as_claimed
 from postroom.outbox.submission import HouseRules
@@ -58,6 +58,8 @@ if TYPE_CHECKING:
 
 LOOKS = 20
 """Mails that may turn out not to be able to leave before another transaction goes on."""
+OUR_FAULT = ("unsubscribable", "route")
+"""What this process was not set up for is no fault of a mail."""
 REMEMBERED = 200
 """Versions of sequences that are kept compiled."""
 
@@ -120,7 +122,8 @@ def tick(clerk: Clerk, *, routes: Collection[str], passed: Collection[str] = ())
         return Tick(next_at=(yield from next_beat(passed)))
     now = yield from store_clock()
     settings = yield from workspace_settings(beat.workspace)
-    more = yield from _reconciled(beat, settings.sending, now)
+    more = yield from reconcile(beat.workspace, settings.sending, now=now)
+    reach("campaign_reconciled")
     opening = window_at(settings.sending, now)
     answer = yield from _asked(beat, settings.sending, now, opening)
     if more or isinstance(answer, Wait) or opening is None:
@@ -132,13 +135,6 @@ def tick(clerk: Clerk, *, routes: Collection[str], passed: Collection[str] = ())
         beat=beat, settings=settings, now=now, opening=opening, clerk=clerk, senders={each.id: each for each in senders}
     )
     return (yield from _whose_turn(look, routes))
-
-
-def _reconciled(beat: Beat, sending: SendingSettings, now: datetime) -> Plan[bool]:
-    opening = window_at(sending, now)
-    more = yield from reconcile(beat.workspace, today=opening.day if opening else local_date(sending, now))
-    reach("campaign_reconciled")
-    return more
 
 
 def _asked(beat: Beat, sending: SendingSettings, now: datetime, opening: Opening | None) -> Plan[Permit | Wait]:
@@ -220,6 +216,8 @@ def _begun(look: _Look, mail: Mail) -> Plan[Claimed | None]:
     try:
         return (yield from _taken_in(look, mail, prospect))
     except (InvalidCampaign, InvalidEmail) as error:
+        if error.field in OUR_FAULT:
+            raise ConfigurationError(str(error)) from error
         logger.error("a mail of a campaign cannot be written", campaign=mail.campaign_id, field=error.field)
         yield from end_with(look.workspace, mail, MailState.DEAD, f"{error.field}: {error.problem}")
         return None

@@ -77,6 +77,9 @@ class WishOptions:
     workspace: Annotated[str, typer.Option(help="Whose it is; keys are unique within it.")] = ""
     route: Annotated[str | None, typer.Option(help="The way out; else as the rules have it.", metavar="NAME")] = None
     sensitive: Annotated[bool, typer.Option("--sensitive", help="Its content is not for everybody's eyes.")] = False
+    unsubscribable: Annotated[
+        bool, typer.Option("--unsubscribable", help="Its reader can stop such emails, by one click.")
+    ] = False
     on_doubt: Annotated[OnDoubt, typer.Option(help="When nobody can know whether it arrived: send again, or hold.")] = (
         OnDoubt.RESEND
     )
@@ -93,6 +96,7 @@ class WishOptions:
             workspace=self.workspace,
             route=self.route,
             sensitive=self.sensitive,
+            unsubscribable=self.unsubscribable,
             on_doubt=self.on_doubt,
         )
         return Submission(email, self.key, wishes)

@@ -61,10 +61,12 @@ class Frozen:
     """The template that its words are from; also in the envelope."""
     stamp: str = ""
     """What in the text tells only when it was composed; it makes no difference to the fingerprint."""
+    link: str = ""
+    """The link by which its reader unsubscribes: another one each time, and no difference to the fingerprint either."""
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 over everything but Message-ID, date, tags and edition: tells whether a key has had two contents.
+        """SHA-256 over everything but Message-ID, date, tags, edition, link: tells whether a key has had two contents.
 
         The same words are the same content, whichever version of a template they are from. Worked out when it is asked
         for, because most emails have no key.
@@ -78,6 +80,8 @@ class Frozen:
         # NUL occurs in none of them, so no two different letters run together into the same octets.
         text = (self.text or "").replace(self.stamp, "", 1) if self.stamp else self.text or ""
         parts = f"{contents}\0{self.subject}\0{text}\0{self.html or ''}"
+        if self.link:
+            parts = parts.replace(self.link, "")
         return sha256(parts.encode()).hexdigest()
 
 

@@ -29,6 +29,7 @@ from postroom.compose.limits import Limits
 from postroom.compose.mime import write_message
 from postroom.compose.size import estimated_size
 from postroom.compose.transfer import base64_size
+from postroom.compose.unsubscribing import filled, headers_for, link_in
 from postroom.errors import InvalidEmail, UnreadableEmail
 from postroom.vocabulary import EmailId
 
@@ -82,6 +83,18 @@ class Letter:
             tags=email.tags,
             edition=email.edition,
             late=email.late,
+        )
+
+    def unsubscribable_at(self, link: str) -> Letter:
+        """The letter with the link by which its reader unsubscribes: in its headers, and where its words ask for it.
+
+        Where there are no words yet, they get it when they are rendered.
+        """
+        return replace(
+            self,
+            headers=(*self.headers, *headers_for(link)),
+            text=filled(self.text, link),
+            html=filled(self.html, link),
         )
 
     def freeze(self) -> Frozen:
@@ -189,6 +202,8 @@ class Letter:
             attachments=self.attachments,
             headers=self.headers,
         )
+        if self.headers and (email.to, email.cc, email.bcc) != (self.to, self.cc, self.bcc):
+            _insist_on_no_link(self)
         return replace(
             self,
             to=email.to,
@@ -216,15 +231,23 @@ class Letter:
             html=words.html,
             attachments=(*self.attachments, *words.attachments),
         )
+        link = link_in(self.headers) if self.headers else None
         return replace(
             self,
             subject=email.subject,
-            text=email.text,
-            html=email.html,
+            text=email.text if link is None else filled(email.text, link),
+            html=email.html if link is None else filled(email.html, link),
             attachments=email.attachments,
             edition=words.edition,
             late=None,
         )
+
+
+def _insist_on_no_link(letter: Letter) -> None:
+    """Whoever else got it would unsubscribe the one whom it was for."""
+    if link_in(letter.headers) is not None:
+        problem = "its link unsubscribes the one recipient whom it was enqueued for"
+        raise InvalidEmail("to", problem, "leave the recipients as they are, or enqueue an email to somebody else")
 
 
 def _insist_on_all_words(subject: str | None, body: str | None) -> None:

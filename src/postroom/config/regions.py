@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
 from postroom.config.durations import Duration
 from postroom.config.names import ALLOWED, is_name
 from postroom.config.places import database_place
+from postroom.config.public_url import PublicUrl
 from postroom.config.routes import RouteTable, check_one_way_out
 from postroom.config.secrecy import SecretTexts
 from postroom.config.webhooks import EventSettings
@@ -66,6 +67,7 @@ class RegionTable(BaseModel):
     retention: Duration | None = None
     secret: SecretStr | None = None
     previous_secrets: SecretTexts | None = None
+    public_url: PublicUrl | None = None
     smtp_host: str | None = None
     smtp_port: int | None = None
     smtp_from_address: str | None = None

@@ -22,6 +22,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from postroom.compose.limits import Limits, limit_setting
 from postroom.config.durations import Duration
+from postroom.config.public_url import PublicUrl
 from postroom.config.regions import RegionTable, check_known, check_regions, overlaid
 from postroom.config.routes import (
     RouteSettings,
@@ -132,10 +133,15 @@ class Settings(BaseSettings):
     key_retention: Duration = timedelta(days=90)
     """How long an idempotency key is remembered after its email is gone."""
     secret: SecretStr | None = None
-    """The key of sign-in codes and forms, and of what sensitive emails say; if not given, a key for the former is made
-    and kept in the database, and the latter is not sealed."""
+    """The key of sign-in codes and forms, of what sensitive emails say, and of links by which somebody unsubscribes; if
+    not given, a key for the first is made and kept in the database, the second is not sealed, and the last cannot be
+    made."""
     previous_secrets: SecretTexts = SecretStr("")
-    """What `secret` was before, separated by blanks, or as a JSON list: what was sealed then can still be opened."""
+    """What `secret` was before, separated by blanks, or as a JSON list: what was sealed then can still be opened,
+    and links of that time still lead somewhere."""
+    public_url: PublicUrl = ""
+    """Where people reach the web app, such as `https://mail.example.org`: links by which somebody unsubscribes lead
+    there."""
     max_recipients: int = 1_000
     max_bytes: int = 25_000_000
     max_key: int = 256

@@ -15,6 +15,7 @@ from postroom.duration import Duration, parse_duration
 from postroom.errors import ConfigurationError
 from postroom.events import listeners_of
 from postroom.outbox.submission import NOBODY, HouseRules, Sendable, Submission, Wishes
+from postroom.outbox.unsubscribing import Links
 from postroom.posix import can_send
 from postroom.send.contract import Transport
 from postroom.send.delivery_mode import UNREADABLE, DeliveryMode, Mode, mode_in, sentence_in
@@ -227,6 +228,7 @@ def _sender(sender: str | None) -> Address:
 
 def house_rules(settings: Settings) -> HouseRules:
     """What these settings say about what is submitted. An unknown policy is told now, not at the first email."""
+    keyring = settings.keyring()
     rules = HouseRules(
         default_sender=_sender(settings.default_sender()),
         default_policy=settings.policy,
@@ -235,8 +237,9 @@ def house_rules(settings: Settings) -> HouseRules:
         routes=frozenset(settings.known_routes()),
         routing=settings.routing,
         carried=_carried(settings),
-        keyring=settings.keyring(),
+        keyring=keyring,
         suppressions=settings.suppression_rules(),
+        links=Links(public_url=settings.public_url, region=settings.region, keyring=keyring),
     )
     rules.policy_for(None)
     return rules

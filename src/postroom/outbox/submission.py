@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict, Unpack
 
@@ -12,6 +12,7 @@ from postroom.channels.email import EMAIL
 from postroom.compose import DEFAULT_LIMITS, Address, Email, Frozen, Letter, Limits, Sms, Webhook, check_key
 from postroom.errors import ConfigurationError, InvalidEmail
 from postroom.outbox.routing import choose
+from postroom.outbox.unsubscribing import NO_LINKS, WISH, Links, refuse
 from postroom.sealing import NO_KEYS, Keyring, put_apart
 from postroom.settle.policy import PRESETS, RetryPolicy
 from postroom.spelling import suggestion
@@ -88,6 +89,8 @@ class HouseRules:
     """What sensitive emails are sealed with."""
     suppressions: SuppressionRules = AS_SHIPPED
     """Which emails an entry about an address stops."""
+    links: Links = NO_LINKS
+    """What emails bear whose reader can stop them."""
 
     def order(self, submission: Submission, *, now: datetime | None = None, id: EmailId | None = None) -> Order:
         """Decide and check everything; what cannot be accepted is refused here, before anything is written.
@@ -101,8 +104,8 @@ class HouseRules:
         chosen, id = self.policy_for(wishes.get("policy")), id or new_id()
         if isinstance(email, Email):  # most are, and go the short way
             letter = Letter.compose(email, id=id, date=now, default_sender=self.default_sender)
-            frozen = letter.freeze_within(self.limits)
             asked = self._asked(wishes, letter, now=now) if wishes or self.routing or email.edition else {}
+            frozen = letter.freeze_within(self.limits) if not asked.get(WISH) else self._linked(letter, id, asked)
         else:
             frozen, asked = self._of_a_channel(email, wishes, id=id, now=now)
         if asked.get("sensitive"):
@@ -115,6 +118,11 @@ class HouseRules:
             key=None if key is None else check_key(key, longest=self.limits.key),
             **asked,
         )
+
+    def _linked(self, letter: Letter, id: EmailId, asked: Mapping[str, Any]) -> Frozen:
+        """The same for an email whose reader can stop it: with its link."""
+        link = self.links.for_letter(letter, id=id, workspace=asked["workspace"], kind=asked["kind"])
+        return replace(letter.unsubscribable_at(link).freeze_within(self.limits), link=link)
 
     def policy_for(self, policy: str | RetryPolicy | None) -> RetryPolicy:
         """A policy by name or as it is; the outbox's own when none is asked for."""
@@ -136,6 +144,8 @@ class HouseRules:
         if channel is None:
             known = ", ".join(sorted(each.payload.__name__ for each in channels().values()))
             raise InvalidEmail("email", f"no channel carries a {kind.__name__}", f"give one of {known}")
+        if wishes.get(WISH):
+            refuse(payload)
         frozen = channel.freeze(payload, id=id, date=now, default_sender=self.default_sender, limits=self.limits)
         asked = _read(wishes, now=now) if wishes else {}
         asked["channel"] = channel.name

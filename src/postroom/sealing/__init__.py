@@ -13,5 +13,6 @@ Only whoever attempts an email opens its box. What pages, API, commands and the 
 
 from postroom.sealing.content import Opened, is_apart, opened, put_apart
 from postroom.sealing.keyring import NO_KEYS, Keyring
+from postroom.sealing.ticket import Ticket, sealed, unsealed
 
-__all__ = ["NO_KEYS", "Keyring", "Opened", "is_apart", "opened", "put_apart"]
+__all__ = ["NO_KEYS", "Keyring", "Opened", "Ticket", "is_apart", "opened", "put_apart", "sealed", "unsealed"]

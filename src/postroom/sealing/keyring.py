@@ -43,8 +43,14 @@ class Key(NamedTuple):
         """The same for the same secret, in every process."""
         return cls(_derived(secret, b"postroom: name of a sealing key")[:NAME], _derived(secret, b"postroom: sealing"))
 
+    @classmethod
+    def for_purpose(cls, secret: str, purpose: str) -> Key:
+        """Another one for what is no box: what was made for one purpose opens nothing of another."""
+        name, value = f"postroom: name of a key for {purpose}", f"postroom: {purpose}"
+        return cls(_derived(secret, name.encode())[:NAME], _derived(secret, value.encode()))
+
     def cipher(self, bound_to: bytes) -> AESGCM:
-        return _aesgcm()(hmac.digest(self.value, bound_to, "sha256"))
+        return aesgcm()(hmac.digest(self.value, bound_to, "sha256"))
 
 
 class Keyring:
@@ -53,6 +59,7 @@ class Keyring:
     def __init__(self, secret: str | None = None, previous: tuple[str, ...] = ()) -> None:
         self._secret = secret or None
         self._secrets = (*([secret] if secret else ()), *previous)
+        self._for_purposes: dict[str, tuple[Key, ...]] = {}
 
     def __repr__(self) -> str:
         return f"<Keyring of {len(self._secrets)}>"
@@ -70,7 +77,7 @@ class Keyring:
         """Raise `ConfigurationError` if there is a secret and nothing could be sealed with it."""
         if self.seals and self._keys:
             try:
-                _aesgcm()
+                aesgcm()
             except ModuleNotFoundError as error:
                 raise ConfigurationError(
                     "POSTROOM_SECRET is set, so sensitive emails are sealed, and that needs the package cryptography; "
@@ -98,15 +105,25 @@ class Keyring:
             raise UnreadableEmail(id, _UNKNOWN_KEY.format(name=name.hex(), known=len(self._secrets) or "no"))
         return _unsealed(key, nonce, sealed, id=id, version=version)
 
+    def keys_for(self, purpose: str) -> tuple[Key, ...]:
+        """One of each secret, the present one's first; `ConfigurationError` for a secret that is too short."""
+        if purpose not in self._for_purposes:
+            self._for_purposes[purpose] = tuple(Key.for_purpose(each, purpose) for each in self._checked)
+        return self._for_purposes[purpose]
+
     @cached_property
     def _keys(self) -> tuple[Key, ...]:
+        return tuple(Key.of(secret) for secret in self._checked)
+
+    @property
+    def _checked(self) -> tuple[str, ...]:
         for secret in self._secrets:
             if len(secret) < SHORTEST:
                 raise ConfigurationError(
                     f"a secret in POSTROOM_SECRET or POSTROOM_PREVIOUS_SECRETS has {len(secret)} characters; at least "
                     f"{SHORTEST} by chance are needed, such as those of `openssl rand -base64 32`"
                 )
-        return tuple(Key.of(secret) for secret in self._secrets)
+        return self._secrets
 
 
 NO_KEYS = Keyring()
@@ -149,7 +166,7 @@ def _derived(secret: str, purpose: bytes) -> bytes:
     return hmac.digest(secret.encode(), purpose, "sha256")
 
 
-def _aesgcm() -> type[AESGCM]:
+def aesgcm() -> type[AESGCM]:
     """Imported when it is needed: few processes have to do with sensitive emails."""
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 

@@ -21,7 +21,10 @@ from typing_extensions import TypedDict
 from postroom.errors import ConfigurationError, InvalidTemplate
 from postroom.spelling import nearest
 
-TAKEN = frozenset(("brand", "direction", "language", "portal", "subject", "loop", "self", "super", "caller", "range"))
+TAKEN = frozenset((
+    "brand", "direction", "language", "portal", "subject", "unsubscribe_url",
+    "loop", "self", "super", "caller", "range",
+))  # fmt: skip
 """What templates know by other means."""
 
 

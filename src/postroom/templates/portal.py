@@ -16,6 +16,7 @@ from postroom.compose import Attachment, Email, Invite
 from postroom.compose.address import AddressesLike, parse_addresses
 from postroom.compose.edition import Edition
 from postroom.compose.email import HeadersLike
+from postroom.compose.unsubscribing import UNSUBSCRIBE_URL
 from postroom.errors import ConfigurationError, InvalidTemplate
 from postroom.extras import needed
 from postroom.spelling import suggestion
@@ -251,7 +252,13 @@ class Portal:
             from postroom.templates.locale import filters
 
             brand = {**asdict(self.brand), "logo": self._logo_address if self.brand.logo else ""}
-            known = {"brand": brand, "portal": self.name, "language": language, "direction": direction(language)}
+            known = {
+                "brand": brand,
+                "portal": self.name,
+                "language": language,
+                "direction": direction(language),
+                "unsubscribe_url": UNSUBSCRIBE_URL,
+            }
             self._engines[chain] = Engine(Loader(self.files, chain), known=known, filters=filters(language))
         return self._engines[chain]
 

@@ -1,4 +1,4 @@
-"""A stage for each test, on SQLite and on PostgreSQL: a workspace whose campaigns are sent by hand, on a clock of its own."""
+"""A stage for each test, on SQLite and on PostgreSQL: campaigns that are sent by hand, on a clock of their own."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ from collections.abc import Iterator
 import pytest
 
 from postroom import Outbox
-from tests.campaigns.sending.stage import MONDAY, Stage
+from tests.campaigns.sending.stage import LINKS, MONDAY, Stage
 from tests.store.conftest import migrated_postgres_url, migrated_sqlite_url, migrated_template, store_url
 from tests.store.journey import Clock
 
 __all__ = ["migrated_postgres_url", "migrated_sqlite_url", "migrated_template", "store_url"]
+
+
+@pytest.fixture(autouse=True)
+def can_be_unsubscribed_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What every email of a campaign needs: a place to unsubscribe at, and a secret to seal the link with."""
+    for name, value in LINKS.items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture

@@ -17,7 +17,8 @@ from postroom.campaigns.objecting import objection_to
 from postroom.campaigns.prospects import Arrival, take_in
 from postroom.campaigns.sequences import add_sequence
 from postroom.campaigns.tick import Clerk, Tick, tick
-from postroom.campaigns.values import Campaign, Enrolment, Prospect, Sender, Sequence as Sequel, Step, WorkspaceSettings
+from postroom.campaigns.values import Campaign, Enrolment, Prospect, Sender, Step, WorkspaceSettings
+from postroom.campaigns.values import Sequence as Sequel
 from postroom.campaigns.workspace import put_sender, put_workspace_settings, workspace_settings
 from postroom.store import claims
 from postroom.store.contract import Claimed, Settlement
@@ -27,6 +28,10 @@ from postroom.work.objections import NotNow
 from tests.store.journey import LEASE, Clock, dead, in_doubt, retrying, sent
 
 SHOP = "shop"
+LINKS = {
+    "POSTROOM_PUBLIC_URL": "https://mail.shop.example",
+    "POSTROOM_SECRET": "a secret of the tests, long enough to seal",
+}
 MONDAY = datetime(2026, 3, 9, 8, tzinfo=UTC)
 """An hour before the window opens."""
 OPEN_ALWAYS = SendingSettings(

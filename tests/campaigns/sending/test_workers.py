@@ -22,7 +22,7 @@ from postroom.store.open import open_async_database
 from postroom.testing import ScriptedSmtp
 from postroom.vocabulary import CampaignStatus
 from postroom.work.worker import Worker, WorkerSettings
-from tests.campaigns.sending.stage import OPEN_ALWAYS, SHOP, Stage, miscounted
+from tests.campaigns.sending.stage import LINKS, OPEN_ALWAYS, SHOP, Stage, miscounted
 from tests.store.journey import Clock
 from tests.work.conftest import nursery, server
 from tests.work.nursery import Nursery
@@ -102,9 +102,9 @@ def test_a_worker_that_is_killed_sends_no_step_twice_and_passes_no_quota(
 ) -> None:
     live.settings(replace(OPEN_ALWAYS, daily_quota=6))
     live.launched("spring", 5, (0, 0))
-    worker = office.start_worker(lease="2s", POSTROOM_FAILPOINT=place)
+    worker = office.start_worker(lease="2s", POSTROOM_FAILPOINT=place, **LINKS)
     assert worker.wait(PATIENCE) == -signal.SIGKILL, office.logs()
-    running = [office.start_worker(lease="2s") for _ in range(2)]
+    running = [office.start_worker(lease="2s", **LINKS) for _ in range(2)]
     wait_until(lambda: 6 in _used(live) and not office.unfinished())
     office.dismiss(running)
     live.nothing_leaves()
@@ -118,7 +118,7 @@ def test_a_worker_that_is_killed_sends_no_step_twice_and_passes_no_quota(
 def test_after_a_pause_nothing_is_handed_over(office: Office, live: Stage) -> None:
     """P11: at most the mail already in DATA goes out."""
     live.launched("spring", 300)
-    worker = office.start_worker()
+    worker = office.start_worker(**LINKS)
     wait_until(lambda: len(office.server.messages) > 2)
     live.run(pause_campaign(SHOP, "spring"))
     paused_at = len(office.server.messages)
@@ -131,7 +131,7 @@ def test_after_a_pause_nothing_is_handed_over(office: Office, live: Stage) -> No
 
 def test_nobody_is_mailed_after_their_stop_was_recorded(office: Office, live: Stage) -> None:
     live.launched("spring", 60, (0, 0))
-    worker = office.start_worker()
+    worker = office.start_worker(**LINKS)
     wait_until(lambda: len(office.server.messages) > 5)
     stopped = [f"p{n}@example.org" for n in range(1, 61, 2)]
     seen: dict[str, int] = {}

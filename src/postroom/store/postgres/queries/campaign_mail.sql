@@ -83,6 +83,7 @@ ORDER BY m.step;
 UPDATE postroom.campaign_mails
 SET state = :state::text,
     due_day = (:due_day::text)::date,
+    planned_at = (:planned_at::text)::timestamptz,
     not_before = (:not_before::text)::timestamptz,
     day = (:day::text)::date,
     left_at = (:left_at::text)::timestamptz,
@@ -393,6 +394,14 @@ SELECT state, CASE WHEN state IN ('stopped', 'dead') THEN reason END, count(*)
 FROM postroom.campaign_mails
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text
 GROUP BY 1, 2;
+
+-- How many steps the versions have that somebody of a campaign was pinned to.
+-- name: steps_by_version
+SELECT s.version, count(*)
+FROM postroom.campaigns c
+JOIN postroom.steps s ON s.workspace = c.workspace AND s.sequence_id = c.sequence_id
+WHERE c.workspace = :workspace::text AND c.id = :campaign::text
+GROUP BY s.version;
 
 -- Where what is counted for a day differs from the mails that count.
 -- name: miscounted_days

@@ -84,8 +84,3 @@ ours AS MATERIALIZED (
 -- A prospect as it is read, `p` being the table.
 -- fragment: prospect
 p.id, p.address, p.name, p.fields, p.timezone, p.language
-
--- One entry of those who are not to be mailed.
--- fragment: entry
-s.id::text, s.address, s.scope, s.workspace, s.kind, s.reason, s.evidence, s.email_id::text, s.actor, s.created_at,
-s.noted_at, s.expires_at

@@ -1,5 +1,9 @@
 -- Who is not to be mailed.
 
+-- fragment: entry
+s.id::text, s.address, s.scope, s.workspace, s.kind, s.reason, s.evidence, s.email_id::text, s.actor, s.created_at,
+s.noted_at, s.expires_at
+
 -- Add entries. One that is there already stays, with what was heard of it last; it never ends sooner than it would have.
 -- In one order, so that two who add the same never wait for each other for ever.
 -- name: suppress

@@ -80,6 +80,7 @@ ORDER BY m.step;
 UPDATE postroom_campaign_mails
 SET state = :state,
     due_day = :due_day,
+    planned_at = :planned_at,
     not_before = :not_before,
     day = :day,
     left_at = :left_at,
@@ -400,6 +401,14 @@ SELECT state, CASE WHEN state IN ('stopped', 'dead') THEN reason END, count(*)
 FROM postroom_campaign_mails
 WHERE workspace = :workspace AND campaign_id = :campaign
 GROUP BY 1, 2;
+
+-- How many steps the versions have that somebody of a campaign was pinned to.
+-- name: steps_by_version
+SELECT s.version, count(*)
+FROM postroom_campaigns c
+JOIN postroom_steps s ON s.workspace = c.workspace AND s.sequence_id = c.sequence_id
+WHERE c.workspace = :workspace AND c.id = :campaign
+GROUP BY s.version;
 
 -- Where what is counted for a day differs from the mails that count.
 -- name: miscounted_days

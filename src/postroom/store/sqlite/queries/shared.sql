@@ -80,7 +80,3 @@ WHERE {still_ours}
 -- A prospect as it is read, `p` being the table.
 -- fragment: prospect
 p.id, p.address, p.name, p.fields, p.timezone, p.language
-
--- One entry of those who are not to be mailed.
--- fragment: entry
-id, address, scope, workspace, kind, reason, evidence, email_id, actor, created_at, noted_at, expires_at

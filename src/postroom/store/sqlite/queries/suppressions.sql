@@ -1,5 +1,8 @@
 -- Who is not to be mailed.
 
+-- fragment: entry
+id, address, scope, workspace, kind, reason, evidence, email_id, actor, created_at, noted_at, expires_at
+
 -- Add entries. One that is there already stays, with what was heard of it last; it never ends sooner than it would have.
 -- `WHERE true` keeps SQLite from reading ON as a part of the join.
 -- name: suppress

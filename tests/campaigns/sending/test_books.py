@@ -1,0 +1,140 @@
+"""What a campaign says of itself: when its mails will leave, why they wait, and numbers that add up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from postroom.campaigns import RampUp
+from postroom.campaigns.acting import pause_campaign, pause_prospect
+from postroom.campaigns.explaining import explain
+from postroom.campaigns.replanning import replan
+from postroom.campaigns.totals import discrepancies, totals_of
+from tests.campaigns.sending.stage import MONDAY, OFFICE, SHOP, Stage, dead, fails, in_doubt
+
+
+def reasons(stage: Stage, campaign: str = "spring", settings: object = OFFICE, **how: object) -> dict[str, str]:
+    found = stage.run(explain(SHOP, campaign, **how))
+    return {each.mail.key.replace(f":{campaign}-words", ""): each.told(settings) for each in found}
+
+
+# ---------------------------------------------------------------- planned
+
+
+def test_a_launch_writes_when_each_mail_is_to_leave(stage: Stage) -> None:
+    """P10: the plan serves the preview and the slots alike."""
+    stage.settings(replace(OFFICE, daily_quota=2))
+    stage.launched("spring", 3, (0, 1))
+
+    planned = {each.key: f"{each.planned_at:%a}" for each in stage.mails()}
+    assert planned == {
+        "p1:spring-words:1": "Mon", "p2:spring-words:1": "Mon", "p3:spring-words:1": "Wed",
+        "p1:spring-words:2": "Tue", "p2:spring-words:2": "Tue", "p3:spring-words:2": "Thu",
+    }  # fmt: skip
+
+
+def test_other_settings_give_other_plans(stage: Stage) -> None:
+    stage.settings(replace(OFFICE, daily_quota=1))
+    stage.launched("spring", 2)
+    stage.settings(replace(OFFICE, daily_quota=5, sending_days=("fri",)))
+    assert stage.go_through(replan(SHOP)) == 2
+
+    assert [f"{each.planned_at:%a}" for each in stage.mails()] == ["Fri", "Fri"]
+
+
+def test_a_follow_up_is_planned_anew_from_the_actual_send(stage: Stage) -> None:
+    stage.settings(OFFICE)
+    stage.launched("spring", 1, (0, 1))
+    stage.clock.now = MONDAY.replace(hour=12) + timedelta(days=1)
+    stage.send()
+    stage.nothing_leaves()
+
+    assert f"{stage.mail('p1:spring-words:2').planned_at:%a %H:%M}" == "Wed 09:00"
+
+
+# ---------------------------------------------------------------- explained
+
+
+def test_each_waiting_mail_shows_one_reason(stage: Stage) -> None:
+    settings = replace(OFFICE, daily_quota=2)
+    stage.settings(settings)
+    stage.launched("spring", 4, (0, 3))
+    assert reasons(stage)["p1:1"] == "window_closed, next Mon 09 Mar 09:00"
+    assert reasons(stage)["p1:2"] == "waiting_step (step 1)"
+    stage.clock.now = MONDAY.replace(hour=9)
+    stage.send()
+    assert reasons(stage)["p2:1"] == "gap, next Mon 09 Mar 09:01"
+    stage.clock.now = MONDAY.replace(hour=10)
+    stage.send()
+    stage.nothing_leaves()
+
+    found = reasons(stage)
+    assert found["p1:2"] == "waiting_step (2026-03-12), next Thu 12 Mar 09:00"
+    assert found["p3:1"] == "quota_used (2/2), next Tue 10 Mar 09:00"
+    stage.run(pause_prospect(SHOP, "spring", "p4"))
+    assert reasons(stage)["p4:1"] == "paused"
+    stage.run(pause_campaign(SHOP, "spring"))
+    assert set(reasons(stage).values()) == {"paused"}
+
+
+def test_holidays_ramps_and_senders_are_reasons_too(stage: Stage) -> None:
+    stage.settings(replace(OFFICE, holidays=(MONDAY.date(),)))
+    stage.launched("spring", 3)
+    stage.clock.now = MONDAY.replace(hour=9)
+    assert reasons(stage)["p1:1"] == "holiday, next Tue 10 Mar 09:00"
+    stage.settings(replace(OFFICE, ramp_up=RampUp(schedule=(1,))))
+    stage.send_until(MONDAY.replace(hour=9, minute=30))
+    assert reasons(stage)["p2:1"] == "ramp_day (1), next Tue 10 Mar 09:00"
+    assert reasons(stage, shut=["default"])["p2:1"] == "sender_down (grace)"
+    stage.sender("grace", daily_quota=1)
+    stage.settings(OFFICE)
+    assert reasons(stage)["p2:1"] == "quota_used (1 of grace), next Tue 10 Mar 09:00"
+
+
+def test_what_is_on_its_way_says_so(stage: Stage) -> None:
+    stage.settings()
+    stage.launched("spring", 2)
+    first = stage.claim()
+    stage.settle(in_doubt(first, None))
+    second = stage.claim()
+    stage.settle(fails(second, stage.clock.now))
+    stage.nothing_leaves()
+
+    found = reasons(stage)
+    assert found["p1:1"] == "in doubt"
+    assert found["p2:1"].startswith("gap, next Mon 09 Mar 08:05")
+
+
+# ---------------------------------------------------------------- adding up
+
+
+def test_the_totals_of_a_campaign_add_up_at_every_moment(stage: Stage) -> None:
+    stage.settings()
+    stage.launched("spring", 3, (0, 0))
+    for settlement in (dead, None, lambda email: fails(email, stage.clock.now)):
+        email = stage.claim()
+        assert stage.go_through(discrepancies(SHOP, "spring")) == ()
+        stage.settle(settlement(email)) if settlement else stage.settle(in_doubt(email, None))
+        stage.tick()
+        assert stage.go_through(discrepancies(SHOP, "spring")) == ()
+    stage.nothing_leaves()
+    totals = stage.run(totals_of(SHOP, "spring"))
+
+    assert totals.mails == 6
+    assert totals.states == {"dead": 1, "stopped": 1, "leaving": 2, "waiting": 2}
+    assert (totals.waiting, totals.stopped, totals.dead) == (4, {"previous_step": 1}, {"permanent": 1})
+
+
+def test_books_that_do_not_add_up_are_told(stage: Stage) -> None:
+    stage.settings()
+    stage.launched("spring", 2)
+    stage.send()
+    tables = stage.outbox.database.dialect.tables
+    with stage.outbox.transaction() as connection:
+        connection.execute(f"UPDATE {tables}campaign_days SET used = used + 1 WHERE sender_id = ''")
+        connection.execute(f"DELETE FROM {tables}campaign_mails WHERE prospect_id = 'p2'")
+
+    assert [str(each) for each in stage.go_through(discrepancies(SHOP, "spring"))][:2] == [
+        "mails: 2 expected, 1 found",
+        "used on 2026-03-09: 1 expected, 2 found",
+    ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
 
 from postroom.admin.addresses import plain
 from postroom.admin.campaign_charts import Calendar, Piece, WeekDay, progress_pieces
@@ -82,6 +83,8 @@ class CampaignsPage:
     """Whether another one may be named."""
     listed: tuple[ListedCampaign, ...]
     outlook: Outlook
+    zone: ZoneInfo
+    """The workspace's clock."""
     wait: Explained | None
     """Why no mail of the workspace leaves now; None where it does."""
     next: str

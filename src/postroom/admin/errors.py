@@ -23,8 +23,10 @@ from postroom.admin.rendering import environment, render
 from postroom.errors import (
     ConfigurationError,
     EmailNotFound,
+    InvalidCampaign,
     InvalidEmail,
     NotApplicable,
+    NotInWorkspace,
     PostroomError,
     SchemaError,
     SensitiveEmail,
@@ -165,6 +167,13 @@ def _of_postroom(error: PostroomError) -> ApiError:
             return ApiError(
                 status=422, code="invalid_email", message=f"{error.field}: {error.problem}", remedy=error.remedy
             )
+        case InvalidCampaign():
+            return ApiError(
+                status=422, code="invalid_campaign", message=f"{error.field}: {error.problem}", remedy=error.remedy
+            )
+        case NotInWorkspace():
+            message, _, remedy = str(error).partition("; ")
+            return ApiError(status=404, code=f"{error.what}_not_found", message=message, remedy=remedy)
         case StoreUnavailable():
             return _away("store_unavailable", "the database cannot be reached just now", "try again in a moment")
         case SchemaError():

@@ -31,6 +31,18 @@ _WORDS: Mapping[str, Callable[[int], str]] = {
     "resume": lambda count: "The route is resumed.",
     "suppress": lambda count: "Added. No email goes past it from now on.",
     "unsuppress": lambda count: "Removed. What else is known of the address still holds.",
+    "campaign_new": lambda count: "The draft is there. Nothing is sent from it until somebody launches it.",
+    "campaign_launch": lambda count: f"Launched: {count_of(count, 'mail')} planned. They leave within the windows.",
+    "campaign_pause": lambda count: "The campaign is paused. Nothing of it leaves until somebody resumes it.",
+    "campaign_resume": lambda count: "The campaign runs again.",
+    "campaign_cancel": lambda count: f"The campaign is cancelled: {count_of(count, 'mail')} will not leave.",
+    "prospect_pause": lambda count: "Paused. This person gets nothing of the campaign until somebody resumes it.",
+    "prospect_resume": lambda count: "Resumed. The campaign goes on for this person.",
+    "prospect_stop": lambda count: "Stopped. This person gets nothing more of this campaign.",
+    "sequence_saved": lambda count: "Saved as a new version. Who is under way keeps the version they began with.",
+    "sequence_same": lambda count: "Saved. No step has changed, so there is no new version.",
+    "sending_saved": lambda count: "Saved. Mail leaves by these settings from now on.",
+    "sender_saved": lambda count: "The sender is saved.",
     "authenticator_off": lambda count: "The authenticator is off. A code by email lets you in.",
 }
 _TIE = re.compile("[0-9a-f-]{36}")
@@ -40,6 +52,7 @@ _PROBLEMS: Mapping[str, str] = {
     "no_route": "No route has that name.",
     "no_suppression": "That entry is not here any more: somebody has removed it.",
     "unknown": "That email is not here: it was dismissed, pruned, or never committed.",
+    "campaign_changed": "Nothing was done: it stands otherwise by now, and no longer allows it.",
     "authenticator_there": "You have an authenticator already. Turn it off first, to add another one.",
     "authenticator_missing": "Recovery codes come with an authenticator. Add one first.",
     "offer_over": "That took too long, and nothing was changed. Begin again.",
@@ -73,7 +86,7 @@ def read_notice(given: Mapping[str, str]) -> Notice | None:
     if left:
         text += f" {count_of(left, 'email')} left as before: their status does not allow it."
     undo = given.get("undo", "") if name == "dismiss" and count else ""
-    return Notice(text=text, tone="done" if count else "problem", undo=undo if _TIE.fullmatch(undo) else "")
+    return Notice(text=text, tone="done" if count or name.startswith("campaign_") else "problem", undo=undo if _TIE.fullmatch(undo) else "")
 
 
 def _number(text: str) -> int:

@@ -9,7 +9,18 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
 from postroom.accounts.values import Person, Role
-from postroom.admin import account, auditing, dismissals, downloads, forms, suppressions
+from postroom.admin import (
+    account,
+    auditing,
+    campaign_acts,
+    campaigns,
+    dismissals,
+    downloads,
+    forms,
+    sending,
+    sequences,
+    suppressions,
+)
 from postroom.admin.addresses import QueueAddress
 from postroom.admin.charts import Chart, chart
 from postroom.admin.contents import ContentView, letter_view
@@ -151,3 +162,7 @@ router.include_router(dismissals.router)
 router.include_router(forms.router)
 router.include_router(downloads.router)
 router.include_router(suppressions.router)
+router.include_router(campaigns.router)
+router.include_router(campaign_acts.router)
+router.include_router(sequences.router)
+router.include_router(sending.router)

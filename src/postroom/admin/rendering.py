@@ -16,6 +16,8 @@ from fastapi.responses import HTMLResponse
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from postroom.accounts.telling import email_ids, particulars, sentence
+from postroom.admin.campaign_places import segment
+from postroom.admin.campaign_wording import local_time
 from postroom.admin.conversations import conversation, reply_in_words
 from postroom.admin.economy import tag_of
 from postroom.admin.notices import without_notice
@@ -64,6 +66,7 @@ def environment() -> Environment:
         "in_words": in_words,
         "iso": iso,
         "language_label": language_label,
+        "local_time": local_time,
         "milliseconds": milliseconds,
         "octets": octets,
         "policy_label": policy_label,
@@ -71,6 +74,7 @@ def environment() -> Environment:
         "refused_of": refused_of,
         "reason_in_words": reason_in_words,
         "reply_in_words": reply_in_words,
+        "segment": segment,
         "span": span,
         "status_label": status_label,
         "stops_in_words": stops_in_words,

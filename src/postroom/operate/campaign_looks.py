@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from postroom.campaigns.checking import Draft, whole_draft
+from postroom.campaigns.counting import NOTHING, WORKSPACE, counts_on
 from postroom.campaigns.drafts import campaigns_after, senders_of, waiting_in_running_campaigns
+from postroom.campaigns.explaining import Explained, explain
 from postroom.campaigns.forecasting import beneath_senders, running_campaigns
+from postroom.campaigns.gate import Permit, Wait, gate
 from postroom.campaigns.looking import (
     FoundEnrolments,
     Progress,
@@ -26,15 +29,20 @@ from postroom.campaigns.looking import (
     sent_by_day,
 )
 from postroom.campaigns.mails import Mail, beat_of, mails_of_enrolment
+from postroom.campaigns.prospects import find_prospect, read_prospect
 from postroom.campaigns.sequences import get_sequence, steps_of
 from postroom.campaigns.settings import SendingSettings
+from postroom.campaigns.totals import Totals, totals_of
 from postroom.campaigns.turns import Planned
-from postroom.campaigns.values import Campaign, Enrolment, Step
+from postroom.campaigns.values import MOST_STEPS, Campaign, Enrolment, Prospect, Step
+from postroom.campaigns.window import window_at
 from postroom.campaigns.workspace import workspace_settings
 from postroom.operate.campaigns import _check_seen as check_seen
 from postroom.operate.values import Workspaces
 from postroom.operate.verb import Awaiting, Shell, asks
-from postroom.store.plan import Plan
+from postroom.store.plan import Plan, ask
+from postroom.work.breaker import BreakerState
+from postroom.work.breakers import known_routes
 
 LONGEST_LIST = 100
 """Campaigns on a page."""
@@ -92,6 +100,22 @@ class InCampaign:
     steps: tuple[Step, ...]
     """Of the version that they are pinned to; of the newest one before the launch."""
     mails: tuple[Mail, ...]
+    waits: Mapping[int, Explained]
+    """Why those wait that have not left, by step."""
+    settings: SendingSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """Mails that have not left."""
+
+    mails: tuple[Explained, ...]
+    more: bool
+    """There are others behind them."""
+    people: Mapping[str, Prospect]
+    """Whom they are for, by id."""
+    totals: Totals
+    settings: SendingSettings
 
 
 class CampaignLookVerbs(Shell):
@@ -127,6 +151,17 @@ class CampaignLookVerbs(Shell):
         )
 
     @asks
+    def gate(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[tuple[SendingSettings, Permit | Wait]]:
+        """Whether a mail of the workspace might leave now, by its settings."""
+        check_seen(workspace, workspaces)
+        settings, now = (yield from workspace_settings(workspace)).sending, self.now()
+        opening, beat = window_at(settings, now), (yield from beat_of(workspace))
+        counts = (yield from counts_on(workspace, opening.day)) if opening else {}
+        count = counts.get(WORKSPACE, NOTHING)
+        answer = gate(settings, now=now, used=count.used, sent_days=count.sent_days, last=beat.last, gap=beat.gap)
+        return settings, answer
+
+    @asks
     def running(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[Running]:
         """The campaigns that run, to look ahead with."""
         check_seen(workspace, workspaces)
@@ -156,6 +191,35 @@ class CampaignLookVerbs(Shell):
         return (yield from find_enrolments(workspace, id, part=part, status=status, after=after, limit=limit))
 
     @asks
+    def waiting(
+        self, workspace: str, id: str, *, after: tuple[int, int] = (0, 0), limit: int = 20, workspaces: Workspaces = None
+    ) -> Plan[Waiting]:
+        """The next mails that have not left, with whom they are for and why each waits."""
+        check_seen(workspace, workspaces)
+        found = yield from explain(workspace, id, after=after, limit=limit + 1, shut=(yield from _shut_routes()))
+        ids = list(dict.fromkeys(each.mail.prospect_id for each in found[:limit]))
+        rows = (yield ask("prospects_by_id", workspace=workspace, ids=ids)) if ids else []
+        return Waiting(
+            mails=tuple(found[:limit]),
+            more=len(found) > limit,
+            people={row[1]: read_prospect(row[1:]) for row in rows},
+            totals=(yield from totals_of(workspace, id)),
+            settings=(yield from workspace_settings(workspace)).sending,
+        )
+
+    @asks
+    def prospect_at(self, workspace: str, address: str, *, workspaces: Workspaces = None) -> Plan[Prospect | None]:
+        """Whoever has an address; None if the workspace has nobody."""
+        check_seen(workspace, workspaces)
+        return (yield from find_prospect(workspace, address))
+
+    @asks
+    def quota(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[tuple[QuotaDay, ...]]:
+        """What has counted against the quota, the earliest day first."""
+        check_seen(workspace, workspaces)
+        return (yield from quota_by_day(workspace))
+
+    @asks
     def person(self, workspace: str, id: str, prospect: str, *, workspaces: Workspaces = None) -> Plan[InCampaign]:
         """One prospect in a campaign, with their mails; `NotInWorkspace` where there is none."""
         check_seen(workspace, workspaces)
@@ -163,11 +227,14 @@ class CampaignLookVerbs(Shell):
         enrolment = yield from enrolment_of(workspace, id, prospect)
         sequence = draft.campaign.sequence_id
         version = enrolment.sequence_version or (yield from get_sequence(workspace, sequence)).version
+        waits = yield from explain(workspace, id, after=(enrolment.number, 0), limit=MOST_STEPS)
         return InCampaign(
             campaign=draft.campaign,
             enrolment=enrolment,
             steps=(yield from steps_of(workspace, sequence, version)),
             mails=tuple((yield from mails_of_enrolment(workspace, id, enrolment.number))),
+            waits={each.mail.step: each for each in waits if each.mail.number == enrolment.number},
+            settings=draft.settings.sending,
         )
 
 
@@ -194,3 +261,9 @@ def _running(workspace: str) -> Plan[Running]:
         accepted=tuple(each.day for each in days if each.accepted),
         last=(yield from beat_of(workspace)).last,
     )
+
+
+def _shut_routes() -> Plan[frozenset[str]]:
+    """Ways out that do not send just now."""
+    known = yield from known_routes()
+    return frozenset(each.name for each in known if each.breaker.state in (BreakerState.OPEN, BreakerState.PAUSED))

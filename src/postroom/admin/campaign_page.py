@@ -1,0 +1,137 @@
+"""The page of one campaign and of one prospect in it, put together from what is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from random import Random
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import Response
+
+from postroom.accounts.values import Person
+from postroom.admin.campaign_charts import Calendar, Facts, calendar
+from postroom.admin.campaign_contexts import CampaignPage, PeopleAddress, ProspectPage, ThreadMail
+from postroom.admin.campaign_places import Place, campaigns_of, looks_of, outlook_of
+from postroom.admin.campaign_waiting import thread_of, waiting_mails
+from postroom.admin.notices import read_notice
+from postroom.admin.places import may_act
+from postroom.admin.rendering import is_refresh, render
+from postroom.admin.workshop import workshop_of
+from postroom.campaigns.checking import Checked
+from postroom.campaigns.forecasting import Forecast, forecast
+from postroom.campaigns.settings import SendingSettings
+from postroom.campaigns.window import local_date
+from postroom.operate.campaign_looks import Drafted, Numbers
+from postroom.operate.campaign_outlook import Outlook
+from postroom.operate.campaigns import WholeCampaign
+from postroom.templates.found import find_portals
+from postroom.vocabulary import CampaignStatus
+
+SAMPLE = 1_000
+"""Prospects for whom a page renders the steps to check them; a launch looks at all."""
+MOST_FORECAST = 60_000
+"""Mails of a draft whose forecast a page draws."""
+
+
+async def campaign_page(
+    request: Request, person: Person, place: Place, id: str, *, status: int = 200, **more: Any
+) -> Response:
+    """All of one campaign; what is beside its numbers does not change by itself, and is not drawn again for news."""
+    seen, looks = person.workspaces, looks_of(request)
+    whole = await campaigns_of(request).status(place.workspace, id, workspaces=seen)
+    numbers = await looks.numbers(place.workspace, id, workspaces=seen)
+    outlook = await outlook_of(request, person, place.workspace)
+    address = PeopleAddress.read(request.query_params)
+    forecast = None if is_refresh(request) else await draft_forecast(request, person, place, whole)
+    waiting, waiting_after, stopped = await waiting_mails(request, person, place, whole, address)
+    page = CampaignPage(
+        place=place,
+        whole=whole,
+        numbers=numbers,
+        outlook=outlook,
+        calendar=_drawn(whole, numbers, outlook, forecast, now=looks.now()),
+        forecast=forecast,
+        checked=await asked_check(request, person, place, id) if "check" in request.query_params else None,
+        waiting=waiting,
+        waiting_after=waiting_after,
+        stopped=stopped,
+        people=await looks.people(
+            place.workspace, id, part=address.q, status=address.status, after=address.number, workspaces=seen
+        ),
+        address=address,
+        **more,
+    )
+    notice = read_notice(request.query_params)
+    return render(
+        request, "campaign.html", status=status, person=person, may_act=may_act(person), notice=notice,
+        section="campaigns", page=page,
+    )  # fmt: skip
+
+
+async def prospect_page(request: Request, person: Person, place: Place, id: str, prospect: str) -> Response:
+    """One prospect in a campaign."""
+    found = await looks_of(request).person(place.workspace, id, prospect, workspaces=person.workspaces)
+    thread: tuple[ThreadMail, ...] = await thread_of(request, person, place, found)
+    page = ProspectPage(place=place, found=found, thread=thread)
+    notice = read_notice(request.query_params)
+    return render(
+        request, "prospect.html", person=person, may_act=may_act(person), notice=notice, section="campaigns", page=page
+    )
+
+
+async def asked_check(request: Request, person: Person, place: Place, id: str) -> Checked:
+    """What is wrong with a draft, as far as a page looks."""
+    operations = campaigns_of(request)
+    portals = find_portals(operations.settings.portals)
+    return await operations.check(
+        place.workspace, id, portals=portals, sample=SAMPLE, workspaces=person.workspaces
+    )
+
+
+async def draft_forecast(request: Request, person: Person, place: Place, whole: WholeCampaign) -> Forecast | None:
+    """When a draft would begin and end; None of one that is none, or has nobody in it, or too many for a page."""
+    draft = whole.draft
+    mails = draft.prospects * len(draft.sequence.steps)
+    if whole.campaign.status is not CampaignStatus.DRAFT or not 0 < mails <= MOST_FORECAST:
+        return None
+    looks = looks_of(request)
+    drafted = await looks.drafted(place.workspace, whole.campaign.id, workspaces=person.workspaces)
+    return await workshop_of(request).do(_forecast, drafted, place.workspace, now=looks.now())
+
+
+def _forecast(drafted: Drafted, workspace: str, *, now: datetime) -> Forecast:
+    """The same numbers as the command and the API tell."""
+    draft = drafted.draft
+    random = Random(f"{workspace}:{draft.campaign.id}")
+    return forecast(draft, now=now, running=drafted.running.campaigns, random=random)
+
+
+def _drawn(
+    whole: WholeCampaign, numbers: Numbers, outlook: Outlook, forecast: Forecast | None, *, now: datetime
+) -> Calendar | None:
+    settings = whole.draft.settings.sending
+    planned = {day.day: day.planned for day in forecast.days} if forecast else dict(outlook.of(whole.campaign.id))
+    others = {day.day: day.others for day in forecast.days} if forecast else dict(outlook.beside(whole.campaign.id))
+    for day, mails in _sent_by_others(numbers):
+        others[day] = others.get(day, 0) + mails
+    facts = Facts(
+        settings=settings,
+        today=_today(settings, now),
+        sent=numbers.sent,
+        planned=planned,
+        others=others,
+        accepted=frozenset(each.day for each in numbers.days if each.accepted),
+    )
+    return calendar(facts)
+
+
+def _sent_by_others(numbers: Numbers) -> Iterator[tuple[Any, int]]:
+    for each in numbers.days:
+        if (others := each.accepted - numbers.sent.get(each.day, 0)) > 0:
+            yield each.day, others
+
+
+def _today(settings: SendingSettings, now: datetime) -> Any:
+    return local_date(settings, now)

@@ -1,0 +1,93 @@
+"""The mails of a campaign that have not left, each with its reason; and the thread of one prospect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from fastapi import Request
+
+from postroom.accounts.values import Person
+from postroom.admin.campaign_contexts import PeopleAddress, ThreadMail, WaitingMail
+from postroom.admin.campaign_places import Place, looks_of
+from postroom.admin.campaign_wording import Explained as Told
+from postroom.admin.campaign_wording import explained
+from postroom.campaigns.explaining import Explained
+from postroom.campaigns.mails import Mail
+from postroom.campaigns.settings import SendingSettings
+from postroom.operate.campaign_looks import InCampaign
+from postroom.operate.campaigns import WholeCampaign
+from postroom.vocabulary import CampaignStatus, MailState
+
+SHOWN = 12
+"""Waiting mails on a page."""
+_PLACE = 1_000
+"""A place in the list as one number: that of the enrolment times this, and the step."""
+_OVER = (CampaignStatus.DRAFT, CampaignStatus.COMPLETED, CampaignStatus.CANCELLED)
+
+
+async def waiting_mails(
+    request: Request, person: Person, place: Place, whole: WholeCampaign, address: PeopleAddress
+) -> tuple[tuple[WaitingMail, ...], int | None, Mapping[str, int]]:
+    """The next of them, where the list goes on, and how many will not leave, by reason."""
+    if whole.campaign.status is CampaignStatus.DRAFT:
+        return (), None, {}
+    looks = looks_of(request)
+    after = divmod(int(address.waiting or 0), _PLACE)
+    found = await looks.waiting(
+        place.workspace, whole.campaign.id, after=after, limit=SHOWN, workspaces=person.workspaces
+    )
+    now = looks.now()
+    mails = tuple(
+        WaitingMail(
+            number=each.mail.number,
+            step=each.mail.step,
+            prospect=each.mail.prospect_id,
+            address=found.people[each.mail.prospect_id].address if each.mail.prospect_id in found.people else "",
+            why=_told(each, found.settings, now),
+        )
+        for each in found.mails
+    )
+    last = found.mails[-1].mail if found.more else None
+    stopped = {**found.totals.stopped}
+    for reason, count in found.totals.dead.items():
+        stopped[f"dead: {reason}"] = count
+    return mails, last.number * _PLACE + last.step if last else None, stopped
+
+
+async def thread_of(request: Request, person: Person, place: Place, found: InCampaign) -> tuple[ThreadMail, ...]:
+    """Step by step: those that have left, and those that are to come."""
+    now = looks_of(request).now()
+    mails = {mail.step: mail for mail in found.mails}
+    subject = ""
+    thread = []
+    for step in found.steps:
+        mail = mails.get(step.number)
+        own = mail.subject if mail and mail.subject else step.subject
+        subject = own or (subject if subject.startswith("Re: ") else f"Re: {subject}" if subject else step.template or "")
+        thread.append(_thread_mail(step.number, subject, mail, found, now))
+    return tuple(thread)
+
+
+def _thread_mail(number: int, subject: str, mail: Mail | None, found: InCampaign, now: datetime) -> ThreadMail:
+    if mail is None:
+        return ThreadMail(step=number, state="planned", subject=subject, email="", status="", at=None, why=None)
+    wait = found.waits.get(number)
+    has_email = mail.email_status is not None and mail.email_status != "gone"
+    return ThreadMail(
+        step=number,
+        state=mail.state,
+        subject=subject,
+        email=str(mail.id) if has_email else "",
+        status=str(mail.email_status or "") if mail.state is MailState.LEAVING else "",
+        at=mail.left_at,
+        why=_told(wait, found.settings, now) if wait else Told(reason=mail.reason) if mail.reason else None,
+    )
+
+
+def _told(each: Explained, settings: SendingSettings, now: datetime) -> Told:
+    if each.wait is not None:
+        return explained(each.wait, settings, now=now)
+    if each.mail.state is MailState.LEAVING:
+        return Told(reason=str(each.email_status or "leaving"))
+    return Told(reason="its turn is next")

@@ -1,0 +1,60 @@
+"""Why mail of campaigns waits, as the pages say it: the reason, what it is about, and when it goes on by local time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from postroom.campaigns.gate import Wait
+from postroom.campaigns.settings import SendingSettings
+from postroom.vocabulary import WaitReason
+
+MEANINGS = {
+    WaitReason.WINDOW_CLOSED: "No mail leaves outside the sending hours.",
+    WaitReason.HOLIDAY: "No mail leaves on a holiday.",
+    WaitReason.QUOTA_USED: "As many have left as may leave on one day.",
+    WaitReason.RAMP_DAY: "As many have left as the ramp-up allows on this day.",
+    WaitReason.GAP: "Some seconds pass between two mails.",
+    WaitReason.WAITING_STEP: "It follows another step, which comes first.",
+    WaitReason.PAUSED: "Somebody has paused it.",
+    WaitReason.SENDER_DOWN: "Its sender, or the way out, does not send just now.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """Why something waits."""
+
+    reason: str
+    detail: str = ""
+    until: datetime | None = None
+    zone: ZoneInfo | None = None
+    now: datetime | None = None
+
+    @property
+    def when(self) -> str:
+        """`Tue 09:00`, by the workspace's clock; with the date where it is more than six days away."""
+        if self.until is None:
+            return ""
+        return local_time(self.until, self.zone, now=self.now)
+
+    @property
+    def meaning(self) -> str:
+        return MEANINGS[WaitReason(self.reason)] if self.reason in set(WaitReason) else ""
+
+    def __str__(self) -> str:
+        told = f"{self.reason} {self.detail}".strip()
+        return f"{told}, next {self.when}" if self.when else told
+
+
+def explained(wait: Wait, settings: SendingSettings, *, now: datetime) -> Explained:
+    """What a gate says, on the clock of the workspace."""
+    return Explained(reason=wait.reason, detail=wait.detail, until=wait.until, zone=settings.zone, now=now)
+
+
+def local_time(instant: datetime, zone: ZoneInfo | None, *, now: datetime | None = None) -> str:
+    """`Tue 09:00`; `Tue 9 Mar 09:00` further away."""
+    local = instant.astimezone(zone) if zone else instant
+    near = now is not None and abs(instant - now) < timedelta(days=6)
+    return f"{local:%a %H:%M}" if near else f"{local:%a} {local.day} {local:%b %H:%M}"

@@ -1,0 +1,214 @@
+"""The sequence editor: steps in one form, a preview for somebody, a new version when it is saved. Without any script.
+
+Every button sends the whole form. «Add a step» and «Preview» show it again as it was typed; only «Save» writes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import RedirectResponse, Response
+from starlette.datastructures import FormData
+
+from postroom.accounts.values import Person, Role
+from postroom.admin.addresses import plain
+from postroom.admin.campaign_contexts import SequencePage, StepForm
+from postroom.admin.campaign_places import Place, campaigns_of, id_in, looks_of, place_of, words
+from postroom.admin.contents import preview_of
+from postroom.admin.notices import read_notice, with_notice
+from postroom.admin.places import actor_of, may_act
+from postroom.admin.rendering import render
+from postroom.admin.security import content_policy, needs
+from postroom.admin.workshop import workshop_of
+from postroom.campaigns.rendering import Wording
+from postroom.campaigns.values import MOST_STEPS, Prospect, Sequence, Step
+from postroom.errors import InvalidCampaign, NotInWorkspace
+from postroom.templates.found import find_portals
+
+router = APIRouter(include_in_schema=False)
+
+Viewer = Annotated[Person, Depends(needs(Role.VIEWER))]
+Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
+
+PARTS = ("subject", "text", "html", "template", "delay_days")
+
+
+@router.get("/admin/sequences/{id}")
+async def sequence(request: Request, person: Viewer, id: str) -> Response:
+    """The newest version, in the form; previewed for whomever the address names."""
+    place = await place_of(request, person)
+    found = await campaigns_of(request).sequence(place.workspace, id_in(id), workspaces=person.workspaces)
+    given = request.query_params
+    return await _page(
+        request, person, place, found,
+        name=found.name,
+        steps=tuple(map(_form_of, found.steps)),
+        campaign=plain(given.get("campaign")),
+        prospect=plain(given.get("prospect")),
+        preview="prospect" in given,
+    )  # fmt: skip
+
+
+@router.post("/admin/sequences/{id}")
+async def edit(request: Request, person: Operator, id: str) -> Response:
+    """Save the form as the next version, or show it again: with a step more or less, previewed, or with what is wrong."""
+    place, form = await place_of(request, person), await request.form()
+    operations = campaigns_of(request)
+    found = await operations.sequence(place.workspace, id_in(id), workspaces=person.workspaces)
+    steps, act = _steps_in(form), plain(form.get("act"))
+    shown = {
+        "name": plain(form.get("name")),
+        "campaign": plain(form.get("campaign")),
+        "prospect": plain(form.get("prospect")),
+    }
+    if act == "add" and len(steps) < MOST_STEPS:
+        return await _page(request, person, place, found, steps=(*steps, StepForm(number=len(steps) + 1)), **shown)
+    if act.startswith("remove-"):
+        left = [step for step in steps if f"remove-{step.number}" != act] or list(steps)
+        numbered = tuple(replace(step, number=number) for number, step in enumerate(left, 1))
+        return await _page(request, person, place, found, steps=numbered, **shown)
+    if act != "save":
+        return await _page(request, person, place, found, steps=steps, preview=True, **shown)
+    try:
+        wanted = Sequence(id=found.id, name=shown["name"] or found.name, steps=tuple(map(_step_of, steps)))
+        saved = await operations.edit_sequence(
+            place.workspace, wanted, by=actor_of(request, person), workspaces=person.workspaces
+        )
+    except InvalidCampaign as error:
+        return await _page(request, person, place, found, status=422, steps=_told(steps, error), problem=error, **shown)
+    notice = "sequence_same" if saved.version == found.version else "sequence_saved"
+    query = {"campaign": shown["campaign"], "prospect": shown["prospect"]}
+    return RedirectResponse(with_notice(place.sequence(found.id, **query), notice), status_code=303)
+
+
+async def _page(
+    request: Request,
+    person: Person,
+    place: Place,
+    sequence: Sequence,
+    *,
+    name: str,
+    steps: tuple[StepForm, ...],
+    campaign: str,
+    prospect: str,
+    preview: bool = False,
+    status: int = 200,
+    problem: InvalidCampaign | None = None,
+) -> Response:
+    somebody = await _somebody(request, person, place, campaign, prospect)
+    if preview and somebody is not None:
+        portals = find_portals(campaigns_of(request).settings.portals)
+        steps = await workshop_of(request).do(_previewed, steps, somebody, portals)
+    page = SequencePage(
+        place=place,
+        sequence=sequence,
+        name=name,
+        steps=steps,
+        campaign=campaign,
+        prospect=prospect or (somebody.address if somebody else ""),
+        previewed=preview and somebody is not None,
+        known=tuple(sorted(somebody.variables())) if somebody else (),
+        problem=_in_general(problem, preview, somebody, prospect),
+    )
+    return render(
+        request,
+        "sequence.html",
+        status=status,
+        headers={"Content-Security-Policy": content_policy(inline_styles=True)},
+        person=person,
+        may_act=may_act(person),
+        notice=read_notice(request.query_params),
+        section="campaigns",
+        page=page,
+    )
+
+
+def _in_general(problem: InvalidCampaign | None, preview: bool, somebody: Prospect | None, prospect: str) -> str:
+    if problem is not None:
+        return "" if problem.field.startswith("steps[") else str(problem)
+    if preview and somebody is None:
+        return f"nobody called {prospect} is here" if prospect else "there is nobody to preview it for; import some first"
+    return ""
+
+
+async def _somebody(
+    request: Request, person: Person, place: Place, campaign: str, prospect: str
+) -> Prospect | None:
+    """For whom the steps are shown: the one that was named by address, or the first of the campaign."""
+    looks = looks_of(request)
+    if prospect:
+        return await looks.prospect_at(place.workspace, prospect, workspaces=person.workspaces)
+    if not campaign:
+        return None
+    try:
+        found = await looks.people(place.workspace, campaign, limit=1, workspaces=person.workspaces)
+    except NotInWorkspace:
+        return None
+    return found.enrolments[0].prospect if found.enrolments else None
+
+
+def _steps_in(form: FormData) -> tuple[StepForm, ...]:
+    """As many as the form has, in their order."""
+    numbers = [number for number in range(1, MOST_STEPS + 1) if f"text-{number}" in form or f"template-{number}" in form]
+    return tuple(
+        StepForm(
+            number=place,
+            subject=plain(form.get(f"subject-{number}")),
+            text=words(form, f"text-{number}"),
+            html=words(form, f"html-{number}"),
+            template=plain(form.get(f"template-{number}")),
+            delay_days=plain(form.get(f"delay_days-{number}")),
+        )
+        for place, number in enumerate(numbers, 1)
+    )
+
+
+def _form_of(step: Step) -> StepForm:
+    return StepForm(
+        number=step.number,
+        delay_days=str(step.delay_days),
+        subject=step.subject or "",
+        text=step.text or "",
+        html=step.html or "",
+        template=step.template or "",
+    )
+
+
+def _step_of(form: StepForm) -> Step:
+    """What the form means; `InvalidCampaign` names the part that cannot be meant."""
+    days: Any = form.delay_days or "0"
+    return Step(
+        number=form.number,
+        delay_days=int(days) if days.isascii() and days.isdecimal() and len(days) < 9 else days,
+        subject=form.subject or None,
+        text=form.text if form.text.strip() else None,
+        html=form.html if form.html.strip() else None,
+        template=form.template or None,
+    )
+
+
+def _previewed(steps: tuple[StepForm, ...], somebody: Prospect, portals: Any) -> tuple[StepForm, ...]:
+    """Each step as they would get it, or what is wrong with it. In a thread: templates may take a while."""
+    return tuple(_one_previewed(form, somebody, portals) for form in steps)
+
+
+def _one_previewed(form: StepForm, somebody: Prospect, portals: Any) -> StepForm:
+    try:
+        step = replace(_step_of(form), number=form.number)
+        said = Wording((step,), portals).render(form.number, somebody)
+    except InvalidCampaign as error:
+        return _told((form,), error)[0]
+    html = preview_of(said.html, remote_images=False, inline={}).document if said.html else ""
+    return replace(form, preview=said, html_preview=html)
+
+
+def _told(steps: tuple[StepForm, ...], error: InvalidCampaign) -> tuple[StepForm, ...]:
+    """The steps, with the problem beside the part that it is about."""
+    return tuple(
+        replace(step, problems={part: f"{error.problem}; {error.remedy}"})
+        if error.field.startswith(f"steps[{step.number}]") and (part := error.field.rpartition(".")[2])
+        else step
+        for step in steps
+    )

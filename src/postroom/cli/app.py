@@ -64,7 +64,7 @@ COMMANDS: dict[str, Outline] = {
     "transport": Outline("routes.app", "Ways out: how they are doing, and whether they may send.", hidden=True),
     "suppress": Outline("suppressing.app", "Suppressions: who is not to be mailed, and why."),
     "template": Outline("templates.app", "Templates: which there are, and what is wrong with them."),
-    "campaign": Outline("campaigns.app", "Campaigns: sequences of emails to many people, as drafts."),
+    "campaign": Outline("campaigns.app", "Campaigns: sequences of emails to many people."),
     "region": Outline("regions.app", "Regions: how each of them is doing."),
     "deployment": Outline("deployment.app", "Whose database this is, and what becomes of a copy."),
     "user": Outline("people.app", "People: who may sign in to the admin app, and what they did."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
@@ -11,15 +11,18 @@ from rich.table import Table
 from rich.text import Text
 
 from postroom.campaigns.checking import Checked, Problem, Severity
+from postroom.campaigns.explaining import Explained
 from postroom.campaigns.forecasting import Forecast, ForecastDay
 from postroom.campaigns.sequences import SequenceOutline
 from postroom.campaigns.settings import RampUp, SendingSettings
+from postroom.campaigns.totals import Totals
 from postroom.campaigns.values import Sender, WorkspaceSettings
 from postroom.campaigns.values import Sequence as Steps
 from postroom.cli.moments import exact
 from postroom.cli.tables import bare_table
 from postroom.operate.campaigns import CampaignView, WholeCampaign
 from postroom.operate.wording import count_of
+from postroom.vocabulary import MailState
 
 BAR = 40
 """Characters of the longest bar."""
@@ -46,6 +49,33 @@ def senders_table(senders: Iterable[Sender]) -> Table:
         cells = (each.id, each.name, each.address, each.reply_to or "", each.route, quota, ramp_up, paused)
         table.add_row(*map(Text, cells))
     return table
+
+
+def waiting_table(mails: Iterable[Explained], settings: SendingSettings) -> Table:
+    table = bare_table("prospect", "step", "from", "planned", "why it waits")
+    for each in mails:
+        mail = each.mail
+        planned = exact(mail.planned_at) if mail.planned_at else ""
+        cells = (mail.prospect_id, str(mail.step), mail.sender_id, planned, each.told(settings))
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def facts_of_totals(totals: Totals) -> Table:
+    """What became of the mails of a launched campaign."""
+    named = {"stopped": totals.stopped, "dead": totals.dead}
+    return _facts(
+        [
+            (f"mails {state}", f"{count:,}{_because(named.get(state, {}))}")
+            for state in MailState
+            if (count := totals.states.get(state.value, 0))
+        ]
+    )
+
+
+def _because(reasons: Mapping[str, int]) -> str:
+    told = ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items()))
+    return f" ({told})" if told else ""
 
 
 def sequences_table(sequences: Iterable[SequenceOutline]) -> Table:

@@ -1,4 +1,4 @@
-"""Campaigns as drafts: campaign new, settings, sender, sequence, import, check, forecast, status, list."""
+"""Campaigns: campaign new, settings, sender, sequence, import, check, forecast, status, list; acts stand beside."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from rich.text import Text
 from postroom.campaigns.describing import EXAMPLE, read_description, read_steps
 from postroom.campaigns.records import sender_from, sender_record, settings_record
 from postroom.campaigns.values import Sender
+from postroom.cli.campaign_acts import cancel, launch, pause, resume, waiting
 from postroom.cli.campaign_importing import import_prospects
 from postroom.cli.campaign_options import CampaignId, SenderOptions, SettingsOptions, Workspace
 from postroom.cli.campaign_tables import (
     campaigns_table,
     facts_of_campaign,
     facts_of_settings,
+    facts_of_totals,
     forecast_picture,
     problems_text,
     senders_table,
@@ -37,6 +39,7 @@ from postroom.operate.campaign_records import (
     forecast_record,
     outline_record,
     sequence_record,
+    totals_record,
     whole_record,
 )
 from postroom.operate.campaigns import CampaignOperations, CampaignView
@@ -173,14 +176,28 @@ def forecast(target: Target, id: CampaignId, workspace: Workspace = "", json: Js
         standard_output().print(forecast_picture(found))
 
 
-def status(target: Target, id: CampaignId, workspace: Workspace = "", json: Json = False) -> None:
-    """Show one campaign: where it stands, what it is made of, and how many prospects are in it."""
+def status(
+    target: Target,
+    id: CampaignId,
+    books: Annotated[bool, typer.Option("--check", help="Also whether its books add up; exit code 1 if not.")] = False,
+    workspace: Workspace = "",
+    json: Json = False,
+) -> None:
+    """Show one campaign: where it stands, what it is made of, how many prospects are in it, what became of mails."""
     with _campaigns(target) as campaigns:
         found = campaigns.status(workspace, id)
+        totals = campaigns.totals(workspace, id)
+        wrong = campaigns.discrepancies(workspace, id) if books else ()
     if json:
-        print_json(whole_record(found))
+        print_json(whole_record(found) | totals_record(totals, wrong if books else None))
     else:
         standard_output().print(facts_of_campaign(found))
+        if totals.mails:
+            standard_output().print(facts_of_totals(totals))
+        for each in wrong:
+            _say(f"Does not add up: {each}.")
+    if wrong:
+        raise typer.Exit(int(ExitCode.NOT_DONE))
 
 
 def list_campaigns(target: Target, workspace: Workspace = "", json: Json = False) -> None:
@@ -203,11 +220,16 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "import": import_prospects,
     "check": check,
     "forecast": forecast,
+    "launch": launch,
+    "pause": pause,
+    "resume": resume,
+    "cancel": cancel,
     "status": status,
+    "waiting": waiting,
     "list": list_campaigns,
 }
 
-app = typer.Typer(help="Campaigns: sequences of emails to many people, as drafts.", no_args_is_help=True)
+app = typer.Typer(help="Campaigns: sequences of emails to many people.", no_args_is_help=True)
 
 for command_name, function in COMMANDS.items():
     app.command(command_name)(command(function))

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence as Several
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 from postroom.campaigns.checking import Checked
+from postroom.campaigns.explaining import Explained
 from postroom.campaigns.forecasting import Forecast
+from postroom.campaigns.launching import Launched
 from postroom.campaigns.records import sender_record, settings_record, step_record
 from postroom.campaigns.sequences import SequenceOutline
+from postroom.campaigns.settings import SendingSettings
+from postroom.campaigns.totals import Discrepancy, Totals
 from postroom.campaigns.values import Sequence
 from postroom.operate.campaigns import CampaignView, WholeCampaign
-from postroom.vocabulary import EnrolmentStatus
+from postroom.vocabulary import EnrolmentStatus, MailState
 
 
 def campaign_record(view: CampaignView) -> dict[str, Any]:
@@ -62,6 +67,39 @@ def checked_record(checked: Checked) -> dict[str, Any]:
         "prospects": checked.prospects,
         "checked": checked.checked,
         "problems": [asdict(each) | {"prospects": list(each.prospects)} for each in checked.problems],
+    }
+
+
+def launched_record(launched: Launched) -> dict[str, Any]:
+    return {
+        "scheduled": launched.scheduled,
+        "skipped": dict(launched.skipped),
+        "errors": list(launched.errors),
+        "status": launched.status.value,
+    }
+
+
+def totals_record(totals: Totals, wrong: Several[Discrepancy] | None = None) -> dict[str, Any]:
+    """What became of the mails; with `wrong`, whether the books add up."""
+    mails = {state.value: totals.states.get(state.value, 0) for state in MailState}
+    told = {"mails": mails, "stopped": dict(totals.stopped), "dead": dict(totals.dead)}
+    return told if wrong is None else {**told, "discrepancies": [str(each) for each in wrong]}
+
+
+def explained_record(explained: Explained, settings: SendingSettings) -> dict[str, Any]:
+    mail, wait = explained.mail, explained.wait
+    return {
+        "email_id": mail.id,
+        "key": mail.key,
+        "prospect": mail.prospect_id,
+        "step": mail.step,
+        "sender": mail.sender_id,
+        "state": mail.state.value,
+        "planned_at": _at(mail.planned_at),
+        "reason": wait.reason.value if wait else None,
+        "detail": wait.detail if wait else "",
+        "until": _at(wait.until) if wait else None,
+        "told": explained.told(settings),
     }
 
 

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from postroom.campaigns.checking import Checked, Draft, check_draft, whole_draft
 from postroom.campaigns.describing import Description
 from postroom.campaigns.drafts import LONGEST_PAGE, add_campaign, campaigns_after, count_enrolments
 from postroom.campaigns.forecasting import Forecast, forecast_of
 from postroom.campaigns.importing import Imported, RowReport, import_table
+from postroom.campaigns.mails import ring
 from postroom.campaigns.records import changed_settings
+from postroom.campaigns.replanning import replan
 from postroom.campaigns.sequences import SequenceOutline, add_sequence, edit_sequence, get_sequence, sequences
 from postroom.campaigns.table import Table
-from postroom.campaigns.values import LONGEST_ID, Campaign, Sender, Sequence, WorkspaceSettings
+from postroom.campaigns.values import Campaign, Sender, Sequence, WorkspaceSettings
 from postroom.campaigns.workspace import (
     get_sender,
     put_sender,
@@ -26,16 +28,15 @@ from postroom.campaigns.workspace import (
     senders,
     workspace_settings,
 )
-from postroom.errors import InvalidCampaign, NotInWorkspace
-from postroom.operate.recording import By, alone, line, new_tie, refused_on_record
+from postroom.operate.campaign_acts import CampaignActs
+from postroom.operate.campaign_recording import check_seen, on_record
+from postroom.operate.recording import By, line, new_tie, refused_on_record
 from postroom.operate.values import Workspaces
 from postroom.operate.verb import Awaiting, Blocking, Shell, asks, asks_in_steps, does_in_steps
 from postroom.store.plan import Course, Plan
 
 if TYPE_CHECKING:
     from postroom.templates.portal import Portal
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +65,7 @@ class CampaignVerbs(Shell):
     @asks
     def list(self, workspace: str, *, after: str = "", workspaces: Workspaces = None) -> Plan[tuple[CampaignView, ...]]:
         """The next campaigns behind an id, by id, as many as a page has."""
-        _check_seen(workspace, workspaces)
+        check_seen(workspace, workspaces)
         found = []
         for campaign in (yield from campaigns_after(workspace, after, limit=LONGEST_PAGE)):
             counts = yield from count_enrolments(workspace, campaign.id)
@@ -74,7 +75,7 @@ class CampaignVerbs(Shell):
     @asks
     def status(self, workspace: str, id: str, *, workspaces: Workspaces = None) -> Plan[WholeCampaign]:
         """One campaign with what it is made of; `NotInWorkspace` where there is none."""
-        _check_seen(workspace, workspaces)
+        check_seen(workspace, workspaces)
         draft = yield from whole_draft(workspace, id)
         counts = yield from count_enrolments(workspace, id)
         return WholeCampaign(campaign=draft.campaign, enrolments=counts, draft=draft)
@@ -84,14 +85,14 @@ class CampaignVerbs(Shell):
         self, workspace: str, description: Description, *, by: By, workspaces: Workspaces = None
     ) -> Course[Campaign]:
         """Make a draft of a description, with its sequence, senders and settings: all of it, or nothing."""
-        _check_seen(workspace, workspaces)
+        check_seen(workspace, workspaces)
         id = description.campaign.id
-        return (yield from _on_record(_new(workspace, description), by, "campaign_new", workspace, campaign=id))
+        return (yield from on_record(_new(workspace, description), by, "campaign_new", workspace, campaign=id))
 
     @asks
     def settings_of(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[WorkspaceSettings]:
         """When and how much a workspace sends."""
-        _check_seen(workspace, workspaces)
+        check_seen(workspace, workspaces)
         return (yield from workspace_settings(workspace))
 
     @does_in_steps
@@ -99,39 +100,41 @@ class CampaignVerbs(Shell):
         self, workspace: str, changes: Mapping[str, Any], *, by: By, workspaces: Workspaces = None
     ) -> Course[WorkspaceSettings]:
         """Change what is named, leave the rest; all of it is checked before anything is written."""
-        _check_seen(workspace, workspaces)
+        check_seen(workspace, workspaces)
         doing = _change_settings(workspace, changes)
-        return (yield from _on_record(doing, by, "campaign_settings", workspace, changed=sorted(changes)))
+        changed = yield from on_record(doing, by, "campaign_settings", workspace, changed=sorted(changes))
+        yield from replan(workspace)
+        return changed
 
     @asks
     def senders(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[tuple[Sender, ...]]:
         """Who sends campaigns, by id."""
-        _check_seen(workspace, workspaces)
+        check_seen(workspace, workspaces)
         return (yield from senders(workspace))
 
     @asks
     def sender(self, workspace: str, id: str, *, workspaces: Workspaces = None) -> Plan[Sender]:
         """One sender; `NotInWorkspace` where there is none."""
-        _check_seen(workspace, workspaces)
+        check_seen(workspace, workspaces)
         return (yield from get_sender(workspace, id))
 
     @does_in_steps
     def put_sender(self, workspace: str, sender: Sender, *, by: By, workspaces: Workspaces = None) -> Course[None]:
         """Add a sender, or change the one of that id."""
-        _check_seen(workspace, workspaces)
-        doing = put_sender(workspace, sender)
-        return (yield from _on_record(doing, by, "campaign_sender", workspace, sender=sender.id))
+        check_seen(workspace, workspaces)
+        doing = _put_sender(workspace, sender)
+        return (yield from on_record(doing, by, "campaign_sender", workspace, sender=sender.id))
 
     @asks
     def sequences(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[tuple[SequenceOutline, ...]]:
         """All sequences, by id."""
-        _check_seen(workspace, workspaces)
+        check_seen(workspace, workspaces)
         return (yield from sequences(workspace))
 
     @asks
     def sequence(self, workspace: str, id: str, *, workspaces: Workspaces = None) -> Plan[Sequence]:
         """The newest version of a sequence; `NotInWorkspace` where there is none."""
-        _check_seen(workspace, workspaces)
+        check_seen(workspace, workspaces)
         return (yield from get_sequence(workspace, id))
 
     @does_in_steps
@@ -139,9 +142,9 @@ class CampaignVerbs(Shell):
         self, workspace: str, sequence: Sequence, *, by: By, workspaces: Workspaces = None
     ) -> Course[Sequence]:
         """Give a sequence other steps, as its next version; the same steps make none."""
-        _check_seen(workspace, workspaces)
+        check_seen(workspace, workspaces)
         doing = edit_sequence(workspace, sequence)
-        return (yield from _on_record(doing, by, "campaign_sequence", workspace, sequence=sequence.id))
+        return (yield from on_record(doing, by, "campaign_sequence", workspace, sequence=sequence.id))
 
     @does_in_steps
     def import_prospects(
@@ -159,7 +162,7 @@ class CampaignVerbs(Shell):
 
         `report` hears of every row. Stopped in the middle, the same file again does the rest.
         """
-        _check_seen(workspace, workspaces)
+        check_seen(workspace, workspaces)
         asked = {"workspace": workspace, "campaign": campaign, "update": update or None, "act": new_tie()}
         doing = import_table(workspace, table, campaign=campaign, update=update, report=report)
         yield line(by, "campaign_import", state="begun", **asked)
@@ -178,7 +181,7 @@ class CampaignVerbs(Shell):
         workspaces: Workspaces = None,
     ) -> Course[Checked]:
         """What is wrong with a campaign; its steps are rendered for everybody, or for the first `sample`."""
-        _check_seen(workspace, workspaces)
+        check_seen(workspace, workspaces)
         routes = self.settings.known_routes()
         checking = check_draft(workspace, id, now=self.now(), routes=routes, portals=portals or {}, sample=sample)
         return (yield from checking)
@@ -186,36 +189,16 @@ class CampaignVerbs(Shell):
     @asks
     def forecast(self, workspace: str, id: str, *, workspaces: Workspaces = None) -> Plan[Forecast]:
         """When a campaign would begin and end, day by day, if it were launched now."""
-        _check_seen(workspace, workspaces)
+        check_seen(workspace, workspaces)
         return (yield from forecast_of(workspace, id, now=self.now()))
 
 
-class CampaignOperations(Blocking, CampaignVerbs):
+class CampaignOperations(Blocking, CampaignActs, CampaignVerbs):
     """Questions and acts about campaigns, for threads."""
 
 
-class AsyncCampaignOperations(Awaiting, CampaignVerbs):
+class AsyncCampaignOperations(Awaiting, CampaignActs, CampaignVerbs):
     """Questions and acts about campaigns, for event loops."""
-
-
-def _check_seen(workspace: str, workspaces: Workspaces) -> None:
-    if len(workspace) > LONGEST_ID or not workspace.isprintable():
-        problem = f"is not a name of at most {LONGEST_ID} printable characters"
-        raise InvalidCampaign("workspace", problem, "use a shorter one")
-    if workspaces is not None and workspace not in workspaces:
-        raise NotInWorkspace("workspace", workspace, workspace, "ask somebody who may see it")
-
-
-def _on_record(doing: Plan[T], by: By, what: str, workspace: str, /, **told: Any) -> Course[T]:
-    """An act of one transaction, with its line in it; a refusal gets one of its own."""
-    told = {"workspace": workspace, **told}
-
-    def noted() -> Plan[T]:
-        result = yield from doing
-        yield from line(by, what, **told)
-        return result
-
-    return (yield from refused_on_record(alone(noted()), by, what, **told))
 
 
 def _new(workspace: str, description: Description) -> Plan[Campaign]:
@@ -232,7 +215,13 @@ def _new(workspace: str, description: Description) -> Plan[Campaign]:
     return description.campaign
 
 
+def _put_sender(workspace: str, sender: Sender) -> Plan[None]:
+    yield from ring(workspace)  # its mail may leave sooner now
+    yield from put_sender(workspace, sender)
+
+
 def _change_settings(workspace: str, changes: Mapping[str, Any]) -> Plan[WorkspaceSettings]:
+    yield from ring(workspace)  # what holds from now on is looked at at once
     before = yield from workspace_settings(workspace)
     yield from put_workspace_settings(workspace, changed_settings(before, changes))
     return (yield from workspace_settings(workspace))

@@ -1,4 +1,4 @@
-"""Launch and schedule are one act: idempotent, resumable, safe from two places at once, honest about what it skipped."""
+"""Launch and schedule are one act: idempotent, resumable, safe from two places at once, honest about the skipped."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date, timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -111,7 +112,7 @@ def test_p6_the_gap_is_kept_between_all_mails_of_a_workspace(stage: Stage) -> No
     stage.launch("summer")
     stage.send_until(MONDAY.replace(hour=17))
     times = [left.at for left in stage.log]
-    gaps = [(later - earlier).total_seconds() for earlier, later in zip(times, times[1:], strict=False)]
+    gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(times)]
 
     assert len(gaps) == 19
     assert min(gaps) >= 30

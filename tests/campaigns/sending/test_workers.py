@@ -115,6 +115,24 @@ def test_a_worker_that_is_killed_sends_no_step_twice_and_passes_no_quota(
     assert miscounted(live) == []
 
 
+@pytest.mark.parametrize("place", ["campaign_launching:1", "campaign_launching:2"])
+def test_a_launch_that_is_killed_goes_on_where_it_was(office: Office, live: Stage, place: str) -> None:
+    """P13: resumable after a crash; each step of each prospect has one row in the end."""
+    live.sender()
+    live.draft("spring", 1_500, (0, 1))
+    command = ("campaign", "launch", "spring", "--workspace", SHOP)
+    killed = office.start(*command, environment=office.environment() | LINKS | {"POSTROOM_FAILPOINT": place})
+    assert killed.wait(PATIENCE) == -signal.SIGKILL, office.logs()
+    assert live.campaign().launched_to == 1_000 * (place == "campaign_launching:2")
+    again = office.start(*command, environment=office.environment() | LINKS)
+
+    assert again.wait(PATIENCE) == 0, office.logs()
+    assert live.campaign().launched_to == 1_500
+    assert [list(row) for row in office.sql("SELECT count(*), count(DISTINCT key) FROM {campaign_mails}")] == [
+        [3_000, 3_000]
+    ]
+
+
 def test_after_a_pause_nothing_is_handed_over(office: Office, live: Stage) -> None:
     """P11: at most the mail already in DATA goes out."""
     live.launched("spring", 300)

@@ -1,0 +1,94 @@
+"""campaign launch, pause, resume, cancel, waiting, status --check."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from postroom import Outbox
+from postroom.campaigns.describing import EXAMPLE
+from tests.cli.conftest import CommandLine
+
+PEOPLE = "email,name,company\nada@example.org,Ada,Acme\nbob@example.org,Bob,Beta\n"
+
+
+@pytest.fixture
+def spring(postroom: CommandLine, outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A draft of the example with two prospects, where people can unsubscribe."""
+    monkeypatch.setenv("POSTROOM_PUBLIC_URL", "https://mail.shop.example")
+    monkeypatch.setenv("POSTROOM_SECRET", "a secret of the tests, long enough to seal")
+    Path("spring.toml").write_text(EXAMPLE, "utf-8")
+    Path("people.csv").write_text(PEOPLE, "utf-8")
+    assert postroom("campaign", "new", "spring.toml").code == 0
+    assert postroom("campaign", "import", "people.csv", "--campaign", "spring").code == 0
+    return "spring"
+
+
+def test_a_campaign_is_launched_once_and_says_why_its_mails_wait(postroom: CommandLine, spring: str) -> None:
+    postroom("campaign", "settings", "--daily-quota", "0", "--days", "mon,tue,wed,thu,fri,sat,sun", "--end-hour", "24")
+    refused = postroom("campaign", "launch", spring)
+    assert (refused.code, "daily_quota" in refused.err) == (2, True)
+    assert postroom("campaign", "status", spring, "--json").json["status"] == "draft"
+
+    postroom("campaign", "settings", "--daily-quota", "50", "--start-hour", "0")
+    assert postroom("campaign", "launch", spring).out.splitlines() == ["4 mails scheduled; the campaign is running."]
+    again = postroom("campaign", "launch", spring, "--json").json
+    assert again == {"scheduled": 0, "skipped": {"already_scheduled": 2}, "errors": [], "status": "running"}
+    waiting = postroom("campaign", "waiting", spring, "--json").json["mails"]
+    assert [(each["step"], each["reason"]) for each in waiting] == [
+        (1, None), (2, "waiting_step"), (1, None), (2, "waiting_step"),
+    ]  # fmt: skip
+    assert "waiting_step (step 1)" in postroom("campaign", "waiting", spring).out
+
+
+def test_a_campaign_whose_mails_could_not_be_unsubscribed_from_is_not_launched(
+    postroom: CommandLine, spring: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("POSTROOM_PUBLIC_URL")
+    refused = postroom("campaign", "launch", spring)
+
+    assert (refused.code, "POSTROOM_PUBLIC_URL" in refused.err) == (2, True)
+    assert postroom("campaign", "status", spring, "--json").json["status"] == "draft"
+
+
+def test_a_campaign_is_paused_resumed_and_cancelled(postroom: CommandLine, spring: str) -> None:
+    assert postroom("campaign", "pause", spring).code == 2, "a draft does not run"
+    postroom("campaign", "launch", spring)
+    assert postroom("campaign", "pause", spring, "--reason", "a typo").out == "spring is paused.\n"
+    paused = postroom("campaign", "launch", spring)
+    assert (paused.code, "resume it" in paused.err) == (1, True)
+    assert postroom("campaign", "status", spring, "--json").json["pause_reason"] == "a typo"
+    assert "the campaign is running" in postroom("campaign", "resume", spring).out
+    assert postroom("campaign", "cancel", spring).out == "spring is cancelled; 4 mails will not leave.\n"
+    assert postroom("campaign", "launch", spring).code == 2
+    assert postroom("campaign", "launch", spring, "--again").code == 0
+    assert postroom("campaign", "waiting", spring, "--workspace", "another").code == 1
+
+
+def test_the_status_of_a_campaign_says_what_became_of_its_mails_and_whether_the_books_add_up(
+    postroom: CommandLine, spring: str, outbox: Outbox
+) -> None:
+    postroom("campaign", "launch", spring)
+    status = postroom("campaign", "status", spring, "--check", "--json").json
+    assert (status["mails"]["ready"], status["mails"]["waiting"], status["discrepancies"]) == (2, 2, [])
+    assert "mails ready" in postroom("campaign", "status", spring, "--check").out
+    with outbox.transaction() as connection:
+        connection.execute(f"DELETE FROM {outbox.database.dialect.tables}campaign_mails WHERE step = 2")
+    wrong = postroom("campaign", "status", spring, "--check")
+
+    assert (wrong.code, "Does not add up: mails: 4 expected, 2 found." in wrong.out) == (1, True)
+
+
+def test_every_act_is_in_the_audit_log(postroom: CommandLine, spring: str, outbox: Outbox) -> None:
+    postroom("campaign", "launch", spring)
+    postroom("campaign", "pause", spring)
+    postroom("campaign", "resume", spring)
+    postroom("campaign", "cancel", spring)
+    tables = outbox.database.dialect.tables
+    with outbox.transaction() as connection:
+        rows = connection.execute(f"SELECT what FROM {tables}audit ORDER BY id").fetchall()
+
+    assert [what for (what,) in rows if what.startswith("campaign_")][-5:] == [
+        "campaign_launch", "campaign_launch", "campaign_pause", "campaign_resume", "campaign_cancel",
+    ]  # fmt: skip

@@ -37,7 +37,7 @@ from postroom.campaigns.turns import Planned
 from postroom.campaigns.values import MOST_STEPS, Campaign, Enrolment, Prospect, Step
 from postroom.campaigns.window import window_at
 from postroom.campaigns.workspace import workspace_settings
-from postroom.operate.campaigns import _check_seen as check_seen
+from postroom.operate.campaign_recording import check_seen
 from postroom.operate.values import Workspaces
 from postroom.operate.verb import Awaiting, Shell, asks
 from postroom.store.plan import Plan, ask

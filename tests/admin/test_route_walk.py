@@ -25,6 +25,7 @@ OPEN = {
     ("POST", "/admin/sign-in/code"): "the door",
     ("POST", "/admin/sign-in/resend"): "the door",
     ("POST", "/admin/sign-out"): "ends a sign-in, also one that was only begun",
+    ("POST", "/api/cron/send-emails"): "has a secret of its own, and is not there without one",
     ("GET", "/admin/static/{path}"): "styles and pictures of our own",
     ("GET", "/u/{token}"): "people who unsubscribe have no account; the token is all they need",
     ("POST", "/u/{token}"): "the same",

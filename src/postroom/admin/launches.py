@@ -31,6 +31,8 @@ class UnderWay:
 
     prospects: int = 0
     """Gone through so far."""
+    callers: int = 0
+    """Who wait for it."""
     task: asyncio.Task[Launched] = field(init=False)
 
     def went_through(self, prospects: int) -> None:
@@ -44,10 +46,19 @@ class Launches:
         self.patience = patience
         self._under_way: dict[Key, UnderWay] = {}
 
+    @property
+    def under_way(self) -> tuple[UnderWay, ...]:
+        """Those that go on, and those whose failure nobody has heard of."""
+        return tuple(self._under_way.values())
+
     async def go_on(self, key: Key, begin: Callable[[Progress], Awaitable[Launched]]) -> Launched | UnderWay:
         """What a launch came to; or how far it is, where it takes longer than anybody waits."""
         launch = self._under_way.get(key) or self._begun(key, begin)
-        done, _ = await asyncio.wait({launch.task}, timeout=self.patience)
+        launch.callers += 1
+        try:
+            done, _ = await asyncio.wait({launch.task}, timeout=self.patience)
+        finally:
+            launch.callers -= 1
         if not done:
             return launch
         self._forget(key, launch)
@@ -63,7 +74,7 @@ class Launches:
         """One that succeeded need not be remembered, for the same again is answered at once."""
         if task.cancelled() or task.exception() is None:
             self._forget(key, launch)
-        else:
+        elif not launch.callers:
             logger.warning("a launch has ended early", campaign=key[1], error=type(task.exception()).__name__)
 
     def _forget(self, key: Key, launch: UnderWay) -> None:

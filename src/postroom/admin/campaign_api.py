@@ -36,6 +36,7 @@ from postroom.admin.campaign_shapes import (
     Success,
     WholeCampaignShape,
 )
+from postroom.admin.described import CampaignName, WorkspaceName
 from postroom.admin.errors import ApiError
 from postroom.admin.launches import Progress, UnderWay, launches_of
 from postroom.admin.parsing import JsonRoute
@@ -77,7 +78,6 @@ router = APIRouter(prefix="/api", responses=_may_answer(404), route_class=JsonRo
 
 _GOES_ON = {**_may_answer(409), 202: {"model": Success[LaunchShape], "description": "It goes on; ask again."}}
 
-Name = Annotated[str, StringConstraints(max_length=LONGEST_ID, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Day = Annotated[date, BeforeValidator(_as_described)]
 Segment = Annotated[
     str, Path(description="An id as one part of the path; `/` and `%` in it are written `%252F` and `%2525`.")
@@ -94,7 +94,7 @@ class LaunchRequest(Body):
 class EmailsRequest(Body):
     """Which piece of the scheduled emails."""
 
-    workspace: Name | None = None
+    workspace: WorkspaceName | None = None
     after: Annotated[str, StringConstraints(pattern=r"^[0-9]{1,15}\.[0-9]{1,4}$")] | None = None
     """The `next` of the piece before."""
     limit: Annotated[int, Field(ge=1, le=LONGEST_PAGE)] = 50
@@ -137,7 +137,8 @@ class Asked:
 
 
 Workspace = Annotated[
-    Name | None, Query(description="Whose campaigns; by default the only workspace of the caller, else the nameless.")
+    WorkspaceName | None,
+    Query(description="Whose campaigns; by default the only workspace of the caller, else the nameless."),
 ]
 
 
@@ -155,7 +156,7 @@ Acting = Annotated[Asked, Depends(_acting)]
 
 @router.get("/campaigns")
 async def list_campaigns(
-    asked: Looking, after: Annotated[Name, Query(description="The `next` of the page before.")] = ""
+    asked: Looking, after: Annotated[CampaignName, Query(description="The `next` of the page before.")] = ""
 ) -> Success[CampaignsShape]:
     """The campaigns of a workspace by id, each with how far it has come."""
     found = await asked.looks.campaigns(asked.workspace, after=after, workspaces=asked.seen)

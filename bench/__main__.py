@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bench import bars, plot, report
 from bench.parts import (
+    campaigns,
     cost,
     desk,
     dispatch,
@@ -43,6 +44,7 @@ PARTS: dict[str, Callable[[World], list[Contestant]]] = {
     "cost": cost.contestants,
     "peers": peers.contestants,
     "history": history.contestants,
+    "campaigns": campaigns.contestants,
     "routes": routes.contestants,
     "distance": distance.contestants,
     "latency": latency.contestants,

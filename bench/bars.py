@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from bench.draining import CPU
 from bench.parts import (
+    campaigns,
     desk,
     dispatch,
     distance,
@@ -31,6 +32,8 @@ _OWN_DRAINS = (
     drain.SQLITE_TWO,
     history.WITH_HISTORY,
     history.WITHOUT,
+    campaigns.BESIDE,
+    campaigns.WITHOUT,
     routes.NINE_DOWN,
     routes.ONE_ROUTE,
     dispatch.BROKERED,
@@ -109,6 +112,14 @@ BARS = (
         theirs=history.WITHOUT,
         bar=0.95,
     ),
+    Bar(
+        what="drain beside waiting mail of campaigns, of one without",
+        ours=campaigns.BESIDE,
+        theirs=campaigns.WITHOUT,
+        bar=0.95,
+    ),
+    Bar(what="launch of a campaign, a thousand rows", ours=campaigns.ROWS, bar=100),
+    Bar(what="launch of a campaign, memory", ours=campaigns.MEMORY, bar=200),
     Bar(
         what="drain with nine of ten routes down, of a drain with one route",
         ours=routes.NINE_DOWN,

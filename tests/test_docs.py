@@ -16,11 +16,12 @@ from pathlib import Path
 import pytest
 
 import postroom
-from postroom import AsyncOutbox, DeadReason, OnDoubt, Outbox, Priority, Status, errors
+from postroom import AsyncOutbox, DeadReason, OnDoubt, Outbox, Status, errors
 from postroom.outbox.submission import Wishes
 from postroom.settle.attempt import RecipientStatus
 from postroom.settle.policy import PRESETS
 from postroom.store.contract import Filter, Receipt, StoredEmail
+from postroom.vocabulary import LANES
 from postroom.work.breaker import BreakerState
 from tests.documentation.page import ROOT, Page, pages
 
@@ -151,7 +152,7 @@ def test_every_word_of_the_vocabulary_is_in_the_reference(words: type[Enum]) -> 
 def test_every_priority_and_policy_is_in_the_reference() -> None:
     page = PAGES[f"{REFERENCE}/statuses.md"].text
 
-    assert [name for name in (*(lane.label for lane in Priority), *PRESETS) if f"`{name}`" not in page] == []
+    assert [name for name in (*(lane.label for lane in LANES), *PRESETS) if f"`{name}`" not in page] == []
 
 
 def test_every_event_of_a_history_is_in_the_reference() -> None:

@@ -20,7 +20,7 @@ from postroom.claim.route import Route
 from postroom.send.smtp.pool import SmtpTransport
 from postroom.store.open import AsyncDatabase, open_async_database
 from postroom.testing import ScriptedSmtp
-from postroom.vocabulary import Priority
+from postroom.vocabulary import LANES, Priority
 from postroom.work.worker import Worker, WorkerSettings
 from tests.broker.hatch import Hatch
 from tests.work.nursery import Nursery, WorkerProcess
@@ -75,7 +75,7 @@ class Bureau(Office):
     @property
     def queues(self) -> list[str]:
         """Where messages about emails wait."""
-        return [queue for lane in Priority for queue in self.broker.queues(lane)]
+        return [queue for lane in LANES for queue in self.broker.queues(lane)]
 
     @property
     def queue(self) -> str:

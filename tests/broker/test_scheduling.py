@@ -18,7 +18,7 @@ from postroom.broker.topology import Broker
 from postroom.store import heartbeats
 from postroom.store.dispatch import Named
 from postroom.testing import FaultProxy
-from postroom.vocabulary import Priority
+from postroom.vocabulary import LANES, Priority
 from tests.broker.bureau import Bureau
 from tests.broker.network import port_of, through
 from tests.work.office import until
@@ -64,13 +64,13 @@ async def test_an_email_is_published_when_its_time_has_come(bureau: Bureau) -> N
 
 
 async def test_each_lane_and_each_retry_has_its_queue(bureau: Bureau, retry_broker: Broker) -> None:
-    ids = {lane: bureau.enqueue(priority=lane.label)[0] for lane in Priority}
+    ids = {lane: bureau.enqueue(priority=lane.label)[0] for lane in LANES}
     [retried] = bureau.enqueue()
     bureau.sql("UPDATE {emails} SET status = 'retrying', attempts = 1 WHERE id = ?", retried)
     async with bureau.scheduling(broker=retry_broker):
         await until(lambda: bureau.statuses([*ids.values(), retried]) == {Status.QUEUED})
         await until(lambda: bureau.meter.counts["confirmed"] == 4)
-        found = {queue: await bureau.hatch.take(queue) for lane in Priority for queue in retry_broker.queues(lane)}
+        found = {queue: await bureau.hatch.take(queue) for lane in LANES for queue in retry_broker.queues(lane)}
 
     named = {queue: [decode(message.body) for message in messages] for queue, messages in found.items()}
     assert {queue: messages for queue, messages in named.items() if messages} == {

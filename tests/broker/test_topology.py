@@ -6,7 +6,7 @@ import pytest
 
 from postroom.broker.amqp.address import broker_name
 from postroom.broker.topology import Broker
-from postroom.vocabulary import Priority
+from postroom.vocabulary import LANES, Priority
 
 PLAIN = Broker(url="amqp://localhost/")
 WITH_RETRY = Broker(url="amqp://localhost/", retry="email.dispatcher.retry")
@@ -36,7 +36,7 @@ def test_with_a_queue_for_retries_the_first_attempt_alone_goes_the_old_way(lane:
 
 @pytest.mark.parametrize("broker", [PLAIN, WITH_RETRY])
 def test_no_two_lanes_share_a_queue_and_none_is_the_one_of_the_dead(broker: Broker) -> None:
-    queues = [queue for lane in Priority for queue in broker.queues(lane)] + [broker.dead, broker.exchange]
+    queues = [queue for lane in LANES for queue in broker.queues(lane)] + [broker.dead, broker.exchange]
 
     assert len(set(queues)) == len(queues)
 

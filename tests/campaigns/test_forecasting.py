@@ -9,9 +9,9 @@ from random import Random
 import pytest
 
 from postroom.campaigns import Planned, RampUp, SendingSettings, UnderWay, plan, window_day_at
-from postroom.campaigns.checking import Draft
 from postroom.campaigns.forecasting import Forecast, beneath_senders, forecast
 from postroom.campaigns.values import Campaign, Sender, Sequence, Step, WorkspaceSettings
+from postroom.campaigns.whole import Draft
 
 MONDAY = datetime(2026, 5, 4, 6, tzinfo=UTC)
 BERLIN = SendingSettings(timezone="Europe/Berlin", daily_quota=20, ramp_up=RampUp(schedule=(5, 10)))

@@ -55,6 +55,8 @@ def test_what_is_missing_is_an_error_and_a_default_is_none() -> None:
             "{% for a in range(900) %}{% for b in range(900) %}x{% endfor %}{% endfor %}",
             "more than 100,000 turns",
         ),
+        ("text", "{% for a in range(900) %}" + "x" * 3_000 + "{% endfor %}", "more than 2,000,000 characters"),
+        ("text", "{% include '1/text.txt' %}", r"steps\[1\]\.text: RecursionError; correct"),
         ("text", "{{ [name] }}", "a list was to be put out"),
         ("subject", "{{ note }}", r"steps\[1\]\.subject: contains the line feed; remove it"),
     ],

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import tracemalloc
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from postroom.campaigns.columns import Columns
 from postroom.campaigns.seen import nothing_seen
@@ -97,6 +101,8 @@ def test_a_file_that_is_not_utf8_is_refused_with_the_remedy(tmp_path: Path, cont
 def test_the_line_of_a_wrong_octet_is_found_far_into_the_file(tmp_path: Path) -> None:
     with pytest.raises(InvalidCampaign, match="line 30001 is not UTF-8"):
         rows_of(tmp_path, b"email@example.org\n" * 30_000 + b"\xe4\n")
+    with pytest.raises(InvalidCampaign, match="line 2 is not UTF-8"):  # where one piece of the file ends
+        rows_of(tmp_path, b"x" * 65_533 + b"\n\xe2\x82" + b"\n\n\n")
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
@@ -179,3 +185,37 @@ def test_a_row_is_read_by_its_columns_and_empty_cells_say_nothing() -> None:
 def test_a_row_that_cannot_be_kept_is_refused_by_its_field(cells: list[str], told: str) -> None:
     with pytest.raises(InvalidCampaign, match=told):
         Columns.of(["email", "id", "timezone", "company"]).read(cells)
+
+
+CELLS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+
+
+@settings(max_examples=150, deadline=None)
+@given(rows=st.lists(st.lists(CELLS, min_size=2, max_size=4), max_size=8), delimiter=st.sampled_from([",", ";", "\t"]))
+def test_what_a_spreadsheet_writes_is_what_is_read(rows: list[list[str]], delimiter: str) -> None:
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "any.csv")
+        with file.open("w", encoding="utf-8", newline="") as opened:
+            writer = csv.writer(opened, delimiter=delimiter, quoting=csv.QUOTE_ALL)
+            writer.writerows([["email", "x"], *rows])
+        with open_table(file, delimiter=delimiter) as table:
+            found = list(table.rows())
+
+    assert [list(row.cells) for row in found[1:]] == [row for row in rows if any(cell.strip() for cell in row)]
+    assert not any(row.problem for row in found)
+
+
+@settings(max_examples=150, deadline=None)
+@given(content=st.binary(max_size=60) | st.text('a,";\n\r\t @.', max_size=60).map(str.encode))
+def test_whatever_a_file_holds_it_is_read_or_refused_and_each_line_is_told_of_once(content: bytes) -> None:
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "any.csv")
+        file.write_bytes(content)
+        try:
+            with open_table(file, delimiter=",") as table:
+                lines = [row.line for row in table.rows()]
+        except InvalidCampaign:
+            return
+
+    assert lines == sorted(set(lines))
+    assert len(lines) <= len(content.splitlines())

@@ -50,7 +50,7 @@ def test_every_lane_gets_its_share_of_each_full_round(seats: int, waiting: Share
 
 @given(st.lists(st.integers(0, 40), max_size=30), counts)
 def test_batches_of_any_size_add_up_to_the_same_shares(sizes: list[int], start: int) -> None:
-    turn, total = start, dict.fromkeys(Priority, 0)
+    turn, total = start, dict.fromkeys(LANES, 0)
     for size in sizes:
         for lane, count in shares(size, turn=turn).items():
             total[lane] += count

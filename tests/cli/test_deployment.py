@@ -12,7 +12,7 @@ from postroom.store import dispatch, heartbeats
 from postroom.store.claims import claim, settle
 from postroom.store.contract import Settlement
 from postroom.store.deployment import stamp
-from postroom.vocabulary import Priority
+from postroom.vocabulary import LANES
 from tests.cli.conftest import CommandLine, enqueue, enqueue_dead, enqueue_sent
 
 LEASE = timedelta(seconds=30)
@@ -38,7 +38,7 @@ def one_of_each(outbox: Outbox) -> dict[str, str]:
             settled = Settlement(claim=held.claim, status=Status(status), attempts=1, due_at=later, event="failed")
             outbox.database.run(settle([settled]))
     found["queued"] = enqueue(outbox)
-    seats = dict.fromkeys(Priority, 9)
+    seats = dict.fromkeys(LANES, 9)
     outbox.database.run(dispatch.reserve(worker="of-production", lease=LEASE, seats=seats, routes=None))
     found["pending"] = enqueue(outbox)
     assert {status: outbox.get(id).status for status, id in found.items()} == {each: Status(each) for each in found}

@@ -12,6 +12,7 @@ import pytest
 
 from postroom import AsyncOutbox, Outbox
 from postroom.accounts.audit import read_audit
+from postroom.campaigns.checking import MOST
 from postroom.campaigns.describing import EXAMPLE, read_description
 from postroom.campaigns.drafts import enrolments_after
 from postroom.campaigns.importing import BATCH, Imported, RowOutcome, RowReport
@@ -152,6 +153,23 @@ def test_many_batches_keep_the_order_of_the_file(
     assert [(each.number, each.prospect.id) for each in last] == [(n, f"p{n - 1}") for n in range(rows - 2, rows + 1)]
 
 
+def test_an_import_that_was_stopped_in_the_middle_is_finished_by_the_same_file(
+    campaigns: CampaignOperations, outbox: Outbox, spring: str, tmp_path: Path
+) -> None:
+    content = "email\n" + "".join(f"p{n}@example.org\n" for n in range(BATCH + 5))
+
+    def interrupted(row: RowReport) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "p.csv").write_text(content)
+    with open_table(tmp_path / "p.csv") as table, pytest.raises(KeyboardInterrupt):
+        campaigns.import_prospects("w", table, by="ada", campaign=spring, report=interrupted)
+    assert outbox.database.run(count_prospects("w")) == campaigns.status("w", spring).prospects == BATCH
+
+    done, _ = imported(campaigns, tmp_path, content, campaign=spring)
+    assert (done.counts["added"], done.counts["unchanged"], done.enrolled) == (5, BATCH, 5)
+
+
 @pytest.mark.parametrize(
     ("content", "campaign"),
     [("name\nAda\n", None), ("email,for\na@example.org,x\n", None), (PEOPLE, "unknown"), ('"email\n', None)],
@@ -219,6 +237,19 @@ def test_a_check_tells_which_prospects_lack_what(campaigns: CampaignOperations, 
     ]
     assert "default" in checked.problems[0].remedy
     assert (sampled.checked, sampled.prospects, sampled.problems[0].count) == (4, 20, 2)
+
+
+def test_a_check_tells_a_bounded_number_of_problems_apart(
+    campaigns: CampaignOperations, outbox: Outbox, spring: str, tmp_path: Path
+) -> None:
+    content = "email,company\n" + "".join(f"p{n}@example.org,Acme\n" for n in range(MOST + 7))
+    imported(campaigns, tmp_path, content, campaign=spring)
+    with outbox.transaction() as connection:
+        connection.execute(f"UPDATE {outbox.database.dialect.tables}prospects SET timezone = 'Gone/' || normal_address")
+    *told, last = campaigns.check("w", spring).problems
+
+    assert (len(told), {each.count for each in told}) == (MOST, {1})
+    assert last.problem == "there are 7 more problems of other kinds"
 
 
 def test_a_check_tells_what_is_wrong_with_settings_senders_and_prospects(

@@ -53,6 +53,9 @@ def explain_on_postgres(outbox: Outbox, plan: Plan[Any], *, generic: bool) -> li
                 return []  # nobody listens
             assert isinstance(step, Statement)
             [(sql, values)] = dialect.speak(step, ParameterStyle.DOLLAR)
+            if sql.startswith("SET LOCAL"):  # how the others are planned
+                connection.execute(sql.encode())
+                return []
             connection.execute(f"PREPARE asked AS {sql}".encode())
             call = f"EXECUTE asked ({', '.join(['%s'] * len(values))})" if values else "EXECUTE asked"
             connection.execute("SAVEPOINT explain")

@@ -14,7 +14,7 @@ from postroom.store import claims, dispatch
 from postroom.store.contract import Claim, Claimed, Settlement
 from postroom.store.dispatch import Died, Named, Reserved
 from postroom.store.enqueue import enqueue as enqueue_orders
-from postroom.vocabulary import Priority
+from postroom.vocabulary import LANES
 
 LEASE = timedelta(seconds=30)
 
@@ -90,7 +90,7 @@ def settle(outbox: Outbox, settlements: Iterable[Settlement], *, keep_sent: bool
 
 
 def reserve(outbox: Outbox, count: int = 100, *, worker: str = "scheduler", lease: timedelta = LEASE) -> list[Reserved]:
-    return outbox.database.run(dispatch.reserve(worker=worker, lease=lease, seats=dict.fromkeys(Priority, count)))
+    return outbox.database.run(dispatch.reserve(worker=worker, lease=lease, seats=dict.fromkeys(LANES, count)))
 
 
 def claim_queued(outbox: Outbox, messages: Collection[Named], *, worker: str = "sender") -> list[Claimed]:

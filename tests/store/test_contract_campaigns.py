@@ -255,13 +255,15 @@ def test_enrolments_are_numbered_in_their_order_and_each_is_there_once(outbox: O
     assert enrolled(outbox, "p1", "p0", "p0", "p2") == {"p0", "p2"}
     found = outbox.database.run(enrolments_after("w", "spring"))
 
-    assert [(each.number, each.prospect.id) for each in found] == [(1, "p3"), (2, "p1"), (3, "p0"), (4, "p2")]
+    assert [each.prospect.id for each in found] == ["p3", "p1", "p0", "p2"]
+    numbers = [each.number for each in found]
+    assert numbers == sorted(set(numbers))
     assert {(each.status, each.next_step, each.sequence_version, each.sender_id) for each in found} == {
         (EnrolmentStatus.ENROLLED, 1, None, None)
     }
     assert outbox.database.run(count_enrolments("w", "spring")) == {"enrolled": 4}
-    page = outbox.database.run(enrolments_after("w", "spring", 1, limit=2))
-    assert [each.number for each in page] == [2, 3]
+    page = outbox.database.run(enrolments_after("w", "spring", numbers[0], limit=2))
+    assert [each.number for each in page] == numbers[1:3]
 
 
 def test_only_a_draft_is_filled(outbox: Outbox) -> None:

@@ -12,10 +12,12 @@ import psycopg
 import pytest
 
 from postroom import Outbox
-from postroom.campaigns.drafts import enrolments_after
+from postroom.campaigns.drafts import enrol, enrolments_after
 from postroom.campaigns.prospects import Arrival, find_prospect, get_prospect, take_in
 from postroom.campaigns.values import Prospect
-from postroom.store.plan import Plan
+from postroom.store.dialect import postgres_dialect
+from postroom.store.plan import Plan, Statement, ask
+from postroom.store.queries import ParameterStyle
 from tests.servers.postgres import PostgresServer
 from tests.store.explaining import explain_on_postgres, explain_on_sqlite
 from tests.store.full_house import analyse_postgres, analyse_sqlite
@@ -38,22 +40,35 @@ VERBS: dict[str, Callable[[], Plan[Any]]] = {
     "prospect by address": lambda: find_prospect("w1", "P20001@example.org"),
     "prospect by id": lambda: get_prospect("w1", "p20001"),
     "enrolments behind a number": lambda: enrolments_after("w1", "c", 20_000, limit=50),
+    "enrol": lambda: _enrolled([f"p{number}" for number in range(1, 41, 2)]),
     "import": lambda: take_in("w1", [_arrival(number) for number in range(39_990, 40_010)], update=True),
 }
+
+
+def _enrolled(ids: list[str]) -> Plan[Any]:
+    yield ask("plan_afresh")
+    return (yield from enrol("w1", "another", ids))
 
 
 def _arrival(number: int) -> Arrival:
     return Arrival(Prospect(id=f"p{number}", address=f"p{number}@example.org", name="New"), True)
 
 
-@pytest.fixture(scope="module")
-def filled_postgres(postgres_server: PostgresServer, migrated_template: str) -> Iterator[Outbox]:
+def fill_postgres(url: str) -> None:
+    numbers = f"generate_series(1, {PROSPECTS}) AS n"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(_FILLED.format(tables="postroom.", now="now()", numbers=numbers, integer="bigint"))
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["without statistics", "with statistics"])
+def filled_postgres(
+    request: pytest.FixtureRequest, postgres_server: PostgresServer, migrated_template: str
+) -> Iterator[Outbox]:
     with postgres_server.database(template=migrated_template) as url:
-        numbers = f"generate_series(1, {PROSPECTS}) AS n"
-        with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(_FILLED.format(tables="postroom.", now="now()", numbers=numbers, integer="bigint"))
-        with Outbox(url) as outbox:
+        fill_postgres(url)
+        if request.param:
             analyse_postgres(url)
+        with Outbox(url) as outbox:
             yield outbox
 
 
@@ -107,3 +122,43 @@ def _reads_everything(node: dict[str, Any]) -> bool:
         return False
     whole_index = node["Node Type"] in ("Index Scan", "Index Only Scan") and "Index Cond" not in node
     return node["Node Type"] == "Seq Scan" or whole_index
+
+
+def test_what_was_planned_while_the_tables_were_empty_is_planned_anew_when_they_are_full(
+    postgres_server: PostgresServer, migrated_template: str
+) -> None:
+    """An import prepares its statements on its first rows, and PostgreSQL keeps their plans until it looks anew.
+
+    Such a plan may be bad: on an empty table any index will do. Neither an import nor a page of enrolments goes by it.
+    """
+    afresh = next(take_in("w1", [], update=False))
+    with (
+        postgres_server.database(template=migrated_template) as url,
+        psycopg.connect(url, autocommit=True, cursor_factory=psycopg.ClientCursor) as connection,
+    ):
+        connection.execute("SET plan_cache_mode = force_generic_plan")
+        asked = _prepared(connection, ask("prospects_by_id", workspace="w1", ids=["p20001"] * 200))
+        _pages(connection, asked)
+        fill_postgres(url)
+        with connection.transaction():
+            connection.execute(_spoken(afresh)[0].encode())
+            by_a_new_plan = _pages(connection, asked)
+
+    assert by_a_new_plan < 1_000
+    assert next(enrolments_after("w1", "c")) == afresh
+
+
+def _spoken(statement: Any) -> tuple[str, Any]:
+    [spoken] = postgres_dialect(schema="postroom").speak(statement, ParameterStyle.DOLLAR)
+    return spoken
+
+
+def _prepared(connection: psycopg.Connection[Any], statement: Statement) -> tuple[str, Any]:
+    sql, values = _spoken(statement)
+    connection.execute(f"PREPARE asked AS {sql}".encode())
+    return f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE asked ({', '.join(['%s'] * len(values))})", values
+
+
+def _pages(connection: psycopg.Connection[Any], asked: tuple[str, Any]) -> int:
+    [[[explained]]] = connection.execute(*asked)  # type: ignore[arg-type]
+    return int(explained["Plan"]["Shared Hit Blocks"]) + int(explained["Plan"]["Shared Read Blocks"])

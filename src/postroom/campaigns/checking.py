@@ -13,17 +13,16 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from postroom.campaigns.checks import mailbox
-from postroom.campaigns.drafts import LONGEST_PAGE, count_enrolments, enrolments_after, get_campaign, senders_of
+from postroom.campaigns.drafts import LONGEST_PAGE, enrolments_after
 from postroom.campaigns.quota import allowance
 from postroom.campaigns.rendering import Wording
-from postroom.campaigns.sequences import get_sequence
 from postroom.campaigns.settings import SendingSettings, known_zone
-from postroom.campaigns.values import Campaign, Prospect, Sender, Sequence, WorkspaceSettings
+from postroom.campaigns.values import Campaign, Prospect, Sender, Sequence
+from postroom.campaigns.whole import Draft, whole_draft
 from postroom.campaigns.window import next_open
-from postroom.campaigns.workspace import workspace_settings
 from postroom.errors import InvalidCampaign
 from postroom.spelling import suggestion
-from postroom.store.plan import Course, Plan
+from postroom.store.plan import Course
 from postroom.vocabulary import CampaignStatus
 
 if TYPE_CHECKING:
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
 
 SHOWN = 5
 """Prospects that are named with a problem."""
+MOST = 100
+"""Problems of prospects that are told apart; a million might each have its own."""
 SOON = timedelta(days=30)
 
 
@@ -72,30 +73,6 @@ class Checked:
         return all(each.severity is not Severity.ERROR for each in self.problems)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """Everything of a campaign but who is in it."""
-
-    campaign: Campaign
-    sequence: Sequence
-    settings: WorkspaceSettings
-    senders: tuple[Sender, ...]
-    prospects: int
-
-
-def whole_draft(workspace: str, id: str) -> Plan[Draft]:
-    """A campaign with what it is made of; `NotInWorkspace` if the workspace has none of this id."""
-    campaign = yield from get_campaign(workspace, id)
-    counts = yield from count_enrolments(workspace, id)
-    return Draft(
-        campaign=campaign,
-        sequence=(yield from get_sequence(workspace, campaign.sequence_id)),
-        settings=(yield from workspace_settings(workspace)),
-        senders=(yield from senders_of(workspace, id)),
-        prospects=sum(counts.values()),
-    )
-
-
 def check_draft(
     workspace: str,
     id: str,
@@ -129,6 +106,8 @@ class _Found:
     """Problems of prospects, those that are alike together."""
 
     alike: dict[tuple[str, str], tuple[str, list[str], int]] = field(default_factory=dict)
+    more: int = 0
+    """Problems beyond those that are told apart."""
 
     def look_at(self, prospect: Prospect, sequence: Sequence, wording: Wording | None) -> None:
         for problem in _of_prospect(prospect):
@@ -141,6 +120,9 @@ class _Found:
                 self._note(problem, prospect)
 
     def _note(self, problem: InvalidCampaign, prospect: Prospect) -> None:
+        if len(self.alike) >= MOST and (problem.field, problem.problem) not in self.alike:
+            self.more += 1
+            return
         remedy, shown, count = self.alike.get((problem.field, problem.problem), (problem.remedy, [], 0))
         if len(shown) < SHOWN:
             shown.append(prospect.id)
@@ -149,6 +131,8 @@ class _Found:
     def problems(self) -> Iterator[Problem]:
         for (where, problem), (remedy, shown, count) in self.alike.items():
             yield _error(where, problem, remedy, count=count, prospects=tuple(shown))
+        if self.more:
+            yield _error("prospects", f"there are {self.more:,} more problems of other kinds", "mend these first")
 
 
 def _of_prospect(prospect: Prospect) -> Iterator[InvalidCampaign]:

@@ -76,7 +76,7 @@ def senders_of(workspace: str, campaign_id: str) -> Plan[tuple[Sender, ...]]:
 def enrol(workspace: str, campaign_id: str, prospect_ids: Several[str]) -> Plan[frozenset[str]]:
     """Put prospects into a draft that the caller has locked, in their order; those that were not in it before.
 
-    Ids that the workspace does not have are passed over.
+    Ids that the workspace does not have are passed over. Numbers grow, and may leave some out.
     """
     rows = yield ask(
         "enrol",
@@ -92,6 +92,7 @@ def enrolments_after(
     workspace: str, campaign_id: str, after: int = 0, *, limit: int = LONGEST_PAGE
 ) -> Plan[tuple[Enrolment, ...]]:
     """The next enrolments behind a number, in their order."""
+    yield ask("plan_afresh")
     rows = yield ask("enrolments_after", workspace=workspace, campaign=campaign_id, after=after, limit=limit)
     return tuple(map(read_enrolment, rows))
 

@@ -12,7 +12,6 @@ from datetime import date, datetime
 from itertools import groupby
 from random import Random
 
-from postroom.campaigns.checking import Draft, whole_draft
 from postroom.campaigns.drafts import Waiting, waiting_in_running_campaigns
 from postroom.campaigns.plan import Slot, plan
 from postroom.campaigns.quota import allowance
@@ -20,6 +19,7 @@ from postroom.campaigns.sequences import steps_of
 from postroom.campaigns.settings import RampUp, SendingSettings
 from postroom.campaigns.turns import Planned, UnderWay
 from postroom.campaigns.values import Sender
+from postroom.campaigns.whole import Draft, whole_draft
 from postroom.campaigns.window import Opening, window_at
 from postroom.errors import CannotFinish
 from postroom.store.plan import Plan
@@ -89,7 +89,7 @@ def forecast(draft: Draft, *, now: datetime, random: Random, running: Sequence[P
     try:
         counted.go_through(plan(settings, campaigns, now=now, random=random))
     except CannotFinish as error:
-        left, reason = error.left, f"{error.reason}; {error.remedy}"
+        left, reason = _left_over(draft, counted, error), f"{error.reason}; {error.remedy}"
     return Forecast(
         campaign=id,
         prospects=draft.prospects,
@@ -101,6 +101,13 @@ def forecast(draft: Draft, *, now: datetime, random: Random, running: Sequence[P
         left=left,
         reason=reason,
     )
+
+
+def _left_over(draft: Draft, counted: _Counted, error: CannotFinish) -> int:
+    """Of a draft, its own mails without a day; the plan counts those of other campaigns among them."""
+    if draft.campaign.status is not CampaignStatus.DRAFT:
+        return error.left
+    return draft.prospects * len(draft.sequence.steps) - sum(counted.planned.values())
 
 
 def beneath_senders(settings: SendingSettings, senders: Sequence[Sender]) -> SendingSettings:

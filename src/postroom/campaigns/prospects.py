@@ -57,6 +57,7 @@ class Arrival(NamedTuple):
 
 def take_in(workspace: str, wanted: Sequence[Arrival], *, update: bool) -> Plan[list[Intake]]:
     """Take prospects in, no two of them with one address; what became of each, in their order."""
+    yield ask("plan_afresh")
     found: dict[int, Intake] = {}
     for _ in range(TRIES):
         open_places = [place for place in range(len(wanted)) if place not in found]

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from postroom.campaigns.checking import Checked, Draft, Severity, check_draft, whole_draft
+from postroom.campaigns.checking import Checked, Severity, check_draft
 from postroom.campaigns.composing import order_of
 from postroom.campaigns.drafts import enrolments_after
 from postroom.campaigns.mails import FIRST_DAY, Mail
 from postroom.campaigns.rendering import Wording
 from postroom.campaigns.values import Enrolment
+from postroom.campaigns.whole import Draft, whole_draft
 from postroom.errors import InvalidCampaign, InvalidEmail
 from postroom.outbox.submission import HouseRules
 from postroom.store.ids import new_id

@@ -141,10 +141,11 @@ def _rendered(name: str, template: Template, variables: Mapping[str, str]) -> st
 
     from postroom.templates.budget import Budget, Exceeded, within
     from postroom.templates.engine import UnknownName
+    from postroom.templates.template import put_together
 
     try:
         with within(Budget()):
-            return template.render(variables)
+            return put_together(template, variables)
     except UnknownName as error:
         raise InvalidCampaign(name, f"there is no {error.name!r}", _remedy(error.name, variables)) from error
     except (TemplateError, Exceeded, ArithmeticError, TypeError, ValueError, RecursionError) as error:

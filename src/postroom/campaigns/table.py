@@ -159,10 +159,11 @@ def _check_encoding(path: Path) -> None:
         chunk = file.read(_CHUNK)
         _check_beginning(chunk)
         while chunk:
+            begun = len(decoder.getstate()[0])  # octets of a character that the last piece has cut in two
             try:
                 decoder.decode(chunk)
             except UnicodeDecodeError as error:
-                line += chunk[: max(0, error.start)].count(b"\n")
+                line += chunk[: max(0, error.start - begun)].count(b"\n")
                 raise InvalidCampaign("file", f"line {line} is not UTF-8", _TO_UTF8) from error
             line += chunk.count(b"\n")
             chunk = file.read(_CHUNK)

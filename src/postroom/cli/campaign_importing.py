@@ -127,8 +127,15 @@ def _progress(table: Table) -> Iterator[Callable[[], None]]:
         yield lambda: None
         return
     with Progress(TextColumn("importing"), BarColumn(), TaskProgressColumn(), console=console, transient=True) as bar:
-        task = bar.add_task("importing", total=table.size)
-        yield lambda: bar.update(task, completed=table.position)
+        task, shown = bar.add_task("importing", total=table.size), 0
+
+        def tell() -> None:
+            nonlocal shown
+            if table.position != shown:  # the file is read in larger pieces than rows
+                shown = table.position
+                bar.update(task, completed=shown)
+
+        yield tell
 
 
 def _record(row: RowReport) -> dict[str, object]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from postroom.campaigns.checking import Checked, Draft, check_draft, whole_draft
+from postroom.campaigns.checking import Checked, check_draft
 from postroom.campaigns.describing import Description
 from postroom.campaigns.drafts import LONGEST_PAGE, add_campaign, campaigns_after, count_enrolments
 from postroom.campaigns.forecasting import Forecast, forecast_of
@@ -21,6 +21,7 @@ from postroom.campaigns.replanning import replan
 from postroom.campaigns.sequences import SequenceOutline, add_sequence, edit_sequence, get_sequence, sequences
 from postroom.campaigns.table import Table
 from postroom.campaigns.values import Campaign, Sender, Sequence, WorkspaceSettings
+from postroom.campaigns.whole import Draft, whole_draft
 from postroom.campaigns.workspace import (
     get_sender,
     put_sender,

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from postroom.accounts.audit import write_audit
 from postroom.compose import Letter
-from postroom.errors import InvalidEmail, PostroomError, StoreUnavailable
+from postroom.errors import InvalidCampaign, InvalidEmail, PostroomError, StoreUnavailable
 from postroom.operate.values import ActResult, Search
 from postroom.operate.wording import count_of
 from postroom.store.contents import read_letter
@@ -132,8 +132,10 @@ def correction_in_words(email: StoredEmail, corrections: Mapping[str, Any] | Non
 
 
 def in_short(error: PostroomError) -> str:
-    """Why it was not done, without what somebody wrote into an email."""
-    return f"{error.field} is not valid" if isinstance(error, InvalidEmail) else str(error)[:LONGEST]
+    """Why it was not done, without what somebody wrote into an email or a campaign."""
+    if isinstance(error, InvalidEmail | InvalidCampaign):
+        return f"{error.field} is not valid"
+    return str(error)[:LONGEST]
 
 
 def _fields(email: StoredEmail, letter: Letter) -> dict[str, Any]:

@@ -62,9 +62,9 @@ class Template:
         budget = Budget()
         try:
             with within(budget):
-                subject = _put_together(self._subject, values).strip()
+                subject = put_together(self._subject, values).strip()
                 said = {**values, "subject": subject}
-                text = _put_together(self._text, said).strip("\n") + "\n"
+                text = put_together(self._text, said).strip("\n") + "\n"
                 html, links = self._page(said, budget)
         except (TemplateError, Exceeded, ArithmeticError, TypeError, ValueError, RecursionError) as error:
             raise self._refused(error) from error
@@ -82,7 +82,7 @@ class Template:
             return self._whole_page(values)
         put_out: list[str] = []
         budget.values = put_out
-        page = _put_together(self._body, values)
+        page = put_together(self._body, values)
         budget.values = None
         skeleton = self._skeleton(page)
         if skeleton is None or not fits(put_out):
@@ -90,7 +90,7 @@ class Template:
         return skeleton.filled(put_out), skeleton.filled_links(put_out)
 
     def _whole_page(self, values: Mapping[str, Any]) -> tuple[str, Any]:
-        page = _put_together(self._body, values)
+        page = put_together(self._body, values)
         html = inlined(html_from_mjml(page) if self.is_mjml else page)
         return html, links_in(html)
 
@@ -155,7 +155,7 @@ class Template:
         )
 
 
-def _put_together(template: Compiled, values: Mapping[str, Any]) -> str:
+def put_together(template: Compiled, values: Mapping[str, Any]) -> str:
     """What it puts out, stopped where it grows too large."""
     parts, size = [], 0
     for part in template.root_render_func(template.new_context(dict(values), shared=False)):

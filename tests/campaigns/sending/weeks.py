@@ -216,11 +216,13 @@ class Weeks:
             assert count <= allowance(USUAL, ramp_day), f"P4, P5: {count} on {day}, day {ramp_day} of the ramp"
         for earlier, later in pairwise(self.claimed_at):
             assert (later - earlier).total_seconds() >= LEAST_GAP, "P6: too close"
-        sent_on = {each.key: each for each in self.accepted}
-        for key, each in sent_on.items():
+        sent_on: dict[StepKey, Accepted] = {}
+        for each in self.accepted:
+            key = each.key
+            sent_on[key] = each
             if key.step_number > 1:
-                before = sent_on[replace(key, step_number=key.step_number - 1)]
-                assert before.at < each.at, "P7: a step before its predecessor"
+                before = sent_on.get(replace(key, step_number=key.step_number - 1))
+                assert before is not None, "P7: a step before its predecessor"
                 assert (each.day - before.day).days >= DELAYS[key.step_number - 1], "P7: too soon"
         for campaign in self.campaigns.values():
             assert self.stage.go_through(discrepancies(SHOP, campaign)) == ()

@@ -97,35 +97,47 @@ WHERE c.workspace = :workspace::text AND c.id > :after::text
 ORDER BY c.id
 LIMIT :limit::bigint;
 
--- Enrol prospects in the order in which they are named; those that were not enrolled before.
+-- Enrol prospects in the order in which they are named; those that were not enrolled before. Who was leaves a gap in the
+-- numbers, and the index of the conflict is the one that is asked: which of three would do, no statistics tell a table
+-- that has just been filled.
 -- name: enrol
 INSERT INTO postroom.enrolments (workspace, campaign_id, prospect_id, number, status, updated_at)
 SELECT
     :workspace::text, :campaign::text, named.id,
-    row_number() OVER (ORDER BY named.place) + coalesce((
+    named.place + coalesce((
         SELECT max(number)
         FROM postroom.enrolments
         WHERE workspace = :workspace::text AND campaign_id = :campaign::text
     ), 0),
     :status::text, {now}
 FROM json_array_elements_text((:prospects::text)::json) WITH ORDINALITY AS named (id, place)
-JOIN postroom.prospects p ON p.workspace = :workspace::text AND p.id = named.id
-WHERE NOT EXISTS (
+CROSS JOIN LATERAL (
     SELECT
-    FROM postroom.enrolments e
-    WHERE e.workspace = :workspace::text AND e.campaign_id = :campaign::text AND e.prospect_id = named.id
-)
+    FROM postroom.prospects p
+    WHERE p.workspace = :workspace::text AND p.id = named.id
+    LIMIT 1
+) AS known
+ON CONFLICT (workspace, campaign_id, prospect_id) DO NOTHING
 RETURNING prospect_id;
 
 -- The next enrolments behind a number, with whom they are about.
 -- name: enrolments_after
 SELECT
     e.number, e.status, e.next_step, e.sequence_version, e.sender_id, e.last_sent_on::text, e.reason, {prospect}
-FROM postroom.enrolments e
-JOIN postroom.prospects p ON p.workspace = e.workspace AND p.id = e.prospect_id
-WHERE e.workspace = :workspace::text AND e.campaign_id = :campaign::text AND e.number > :after::bigint
-ORDER BY e.number
-LIMIT :limit::bigint;
+FROM (
+    SELECT *
+    FROM postroom.enrolments
+    WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND number > :after::bigint
+    ORDER BY number
+    LIMIT :limit::bigint
+) AS e
+CROSS JOIN LATERAL (
+    SELECT *
+    FROM postroom.prospects
+    WHERE workspace = e.workspace AND id = e.prospect_id
+    LIMIT 1
+) AS p
+ORDER BY e.number;
 
 -- How many of a campaign stand where.
 -- name: count_enrolments

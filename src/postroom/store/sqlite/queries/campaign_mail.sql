@@ -147,7 +147,7 @@ WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id = :pros
 -- name: emails_of_mails
 SELECT e.id
 FROM postroom_campaign_mails m
-JOIN postroom_emails e ON e.id = m.email_id
+CROSS JOIN postroom_emails e ON e.id = m.email_id
 WHERE m.workspace = :workspace AND m.state = 'leaving'
     AND (:prospect IS NULL OR m.prospect_id = :prospect)
     AND (:campaign IS NULL OR m.campaign_id = :campaign)
@@ -201,9 +201,9 @@ LIMIT 1;
 -- name: next_retry
 SELECT {mail}
 FROM postroom_campaign_mails m
-JOIN postroom_emails e ON e.id = m.email_id
-JOIN postroom_campaigns c ON c.workspace = m.workspace AND c.id = m.campaign_id
-JOIN postroom_enrolments n
+CROSS JOIN postroom_emails e ON e.id = m.email_id
+CROSS JOIN postroom_campaigns c ON c.workspace = m.workspace AND c.id = m.campaign_id
+CROSS JOIN postroom_enrolments n
     ON n.workspace = m.workspace AND n.campaign_id = m.campaign_id AND n.prospect_id = m.prospect_id
 WHERE m.workspace = :workspace AND m.state = 'leaving' AND NOT m.moved
     AND e.status IN ('pending', 'retrying') AND e.due_at <= :now
@@ -240,7 +240,7 @@ SELECT
                 SELECT min(m.due_day)
                 FROM postroom_campaign_mails m
                 WHERE m.workspace = :workspace AND m.campaign_id = c.id AND m.sender_id = s.id
-                    AND m.follow_up AND m.state = 'ready' AND m.due_day > :day
+                    AND m.follow_up = 1 AND m.state = 'ready' AND m.due_day > :day
             ) AS due_day
             FROM postroom_campaigns c
             JOIN postroom_senders s ON s.workspace = c.workspace
@@ -255,7 +255,7 @@ SELECT
     (
         SELECT min(e.due_at)
         FROM postroom_campaign_mails m
-        JOIN postroom_emails e ON e.id = m.email_id
+        CROSS JOIN postroom_emails e ON e.id = m.email_id
         WHERE m.workspace = :workspace AND m.state = 'leaving'
             AND e.status IN ('pending', 'retrying') AND e.due_at > :now
     );

@@ -90,12 +90,13 @@ WHERE c.workspace = :workspace AND c.id > :after
 ORDER BY c.id
 LIMIT :limit;
 
--- Enrol prospects in the order in which they are named; those that were not enrolled before.
+-- Enrol prospects in the order in which they are named; those that were not enrolled before. Who was leaves a gap in the
+-- numbers.
 -- name: enrol
 INSERT INTO postroom_enrolments (workspace, campaign_id, prospect_id, number, status, updated_at)
 SELECT
     :workspace, :campaign, named.value,
-    row_number() OVER (ORDER BY named.key) + coalesce((
+    named.key + 1 + coalesce((
         SELECT max(number)
         FROM postroom_enrolments
         WHERE workspace = :workspace AND campaign_id = :campaign
@@ -103,11 +104,8 @@ SELECT
     :status, :now
 FROM json_each(:prospects) AS named
 CROSS JOIN postroom_prospects p ON p.workspace = :workspace AND p.id = named.value
-WHERE NOT EXISTS (
-    SELECT 1
-    FROM postroom_enrolments e
-    WHERE e.workspace = :workspace AND e.campaign_id = :campaign AND e.prospect_id = named.value
-)
+WHERE true
+ON CONFLICT (workspace, campaign_id, prospect_id) DO NOTHING
 RETURNING prospect_id;
 
 -- The next enrolments behind a number, with whom they are about.

@@ -1,5 +1,9 @@
 -- Who can be written to. Every query is about one workspace.
 
+-- Nothing to say: SQLite plans by its indexes, whatever the tables hold.
+-- name: plan_afresh
+SELECT 1;
+
 -- Those of these addresses, in lower case, that are known.
 -- name: prospects_by_address
 SELECT p.normal_address, {prospect}

@@ -1,0 +1,129 @@
+"""What a feed asks at every look stays on its indexes, however much mail of campaigns waits or is over."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from postroom import Outbox
+from postroom.store.plan import Plan, ask
+from tests.servers.postgres import PostgresServer
+from tests.store.explaining import explain_on_postgres, explain_on_sqlite
+from tests.store.full_house import analyse_postgres, analyse_sqlite
+
+PROSPECTS = 34_000
+"""With three mails each: a hundred thousand."""
+TABLES = ("campaign_mails", "enrolments", "prospects")
+
+_FILLED = """
+INSERT INTO {tables}senders (workspace, id, name, address, route, created_at)
+VALUES ('w', 'grace', '', 'grace@example.org', 'default', {now});
+INSERT INTO {tables}campaigns (workspace, id, name, sequence_id, status, created_at, launched_at)
+SELECT 'w', 'c' || n, 'c', 's', CASE WHEN n = 3 THEN 'paused' ELSE 'running' END, {now}, {now}
+FROM {few};
+INSERT INTO {tables}enrolments (workspace, campaign_id, prospect_id, number, status, updated_at)
+SELECT 'w', 'c' || (n % 3 + 1), 'p' || n, n, CASE WHEN n % 3 = 0 THEN 'completed' ELSE 'active' END, {now}
+FROM {numbers};
+INSERT INTO {tables}campaign_mails (
+    email_id, workspace, key, campaign_id, prospect_id, sequence_id, sequence_version, step, number, sender_id,
+    follow_up, state, due_day, day, left_at, changed_at
+)
+SELECT
+    {id}, 'w', 'p' || n || ':s:' || step, 'c' || (n % 3 + 1), 'p' || n, 's', 1, step, n, 'grace', step > 1,
+    CASE WHEN n % 3 = 0 THEN 'sent' WHEN step = 1 THEN 'ready' ELSE 'waiting' END,
+    CASE WHEN step = 1 THEN {first_day} END, CASE WHEN n % 3 = 0 THEN {today} END, {now}, {now}
+FROM {numbers}, (SELECT 1 AS step UNION ALL SELECT 2 UNION ALL SELECT 3) AS steps;
+INSERT INTO {tables}paces (workspace, next_at) SELECT 'w' || n, NULL FROM {numbers} WHERE n > 30000;
+INSERT INTO {tables}paces (workspace, next_at) VALUES ('w', {now});
+"""
+
+ONE = "00000000-0000-0000-0001-000000000001"
+DAY = "2026-03-09"
+QUERIES: dict[str, dict[str, Any]] = {
+    "campaigns_due": {},
+    "due_pace": {"passed": []},
+    "moved_pace": {},
+    "next_pace": {"passed": []},
+    "moved_mails": {"workspace": "w", "limit": 100},
+    "next_mail": {"workspace": "w", "day": DAY, "senders": ["grace"]},
+    "next_retry": {"workspace": "w", "routes": ["default"], "senders": ["grace"]},
+    "next_turns": {"workspace": "w", "day": DAY},
+    "last_mail_to": {"workspace": "w", "prospect": "p77"},
+    "mails_of_enrolment": {"workspace": "w", "campaign": "c2", "number": 1},
+    "standing_of_mail": {"id": ONE},
+    "complete_campaign": {"workspace": "w", "campaign": "c2"},
+    "stop_following": {"workspace": "w", "campaign": "c2", "number": 1, "step": 1, "reason": "x"},
+    "find_enrolment": {"workspace": "w", "campaign": "c2", "prospect": "p1"},
+    "scheduled_already": {"workspace": "w", "sequence": "s", "prospects": ["p1", "p2"]},
+}
+
+
+def asked(name: str) -> Plan[Any]:
+    return (yield ask(name, **QUERIES[name]))
+
+
+@pytest.fixture(scope="module")
+def filled_postgres(postgres_server: PostgresServer, migrated_template: str) -> Iterator[Outbox]:
+    names = {
+        "tables": "postroom.", "now": "now()", "numbers": f"generate_series(1, {PROSPECTS}) AS n",
+        "few": "generate_series(1, 3) AS n", "first_day": "date '0001-01-01'", "today": f"date '{DAY}'",
+        "id": "('00000000-0000-0000-' || lpad(step::text, 4, '0') || '-' || lpad(n::text, 12, '0'))::uuid",
+    }  # fmt: skip
+    with postgres_server.database(template=migrated_template) as url:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(_FILLED.format(**names).encode())
+        with Outbox(url) as outbox:
+            analyse_postgres(url)
+            yield outbox
+
+
+@pytest.fixture(scope="module")
+def filled_sqlite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outbox]:
+    path: Path = tmp_path_factory.mktemp("mails") / "outbox.db"
+    counted = "(WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {most}) SELECT n FROM n)"
+    names = {
+        "tables": "postroom_", "now": "0", "numbers": counted.format(most=PROSPECTS), "few": counted.format(most=3),
+        "first_day": "'0001-01-01'", "today": f"'{DAY}'",
+        "id": "printf('00000000-0000-0000-%04d-%012d', step, n)",
+    }  # fmt: skip
+    with Outbox(f"sqlite:///{path}") as outbox:
+        outbox.migrate()
+        connection = sqlite3.connect(path, isolation_level=None)
+        connection.executescript(f"PRAGMA synchronous = OFF; BEGIN; {_FILLED.format(**names)} COMMIT;")
+        connection.close()
+        analyse_sqlite(path)
+        yield outbox
+
+
+@pytest.mark.parametrize("generic", [False, True], ids=["planned for its values", "planned once for all values"])
+@pytest.mark.parametrize("query", QUERIES)
+def test_on_postgres_it_reads_a_few_pages(filled_postgres: Outbox, query: str, generic: bool) -> None:
+    [step] = explain_on_postgres(filled_postgres, asked(query), generic=generic)
+
+    assert not [node for node in _nodes(json.loads(step.plan)) if _reads_everything(node)], step.plan
+    assert step.work < 200, f"{step.query} touched {step.work} pages:\n{step.plan}"
+
+
+@pytest.mark.parametrize("analysed", [False, True], ids=["without statistics", "with statistics"])
+@pytest.mark.parametrize("query", QUERIES)
+def test_on_sqlite_it_takes_a_few_steps(filled_sqlite: Outbox, query: str, analysed: bool) -> None:
+    steps = explain_on_sqlite(filled_sqlite, asked(query), analysed=analysed)
+
+    for step in steps:
+        assert step.work < 20, f"{step.query} took {step.work} thousand steps:\n{step.plan}"
+
+
+def _nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for child in plan.get("Plans", ()):
+        yield from _nodes(child)
+
+
+def _reads_everything(node: dict[str, Any]) -> bool:
+    return node.get("Relation Name") in TABLES and node["Node Type"] == "Seq Scan"

@@ -17,6 +17,7 @@ from postroom.accounts.accounts import add_person
 from postroom.accounts.passwords import hash_password
 from postroom.accounts.values import Role
 from postroom.admin.app import build
+from postroom.campaigns.serving import campaign_feed
 from postroom.testing import ScriptedSmtp
 from postroom.work.breaker import BreakerState
 from postroom.work.breakers import known_routes
@@ -43,8 +44,8 @@ class House:
         self._open.close()
 
     def worker(self) -> WorkerThread:
-        """A worker, to be started with `with`."""
-        return WorkerThread(self.outbox.settings, grace="2s")
+        """A worker, which sends campaigns too; to be started with `with`."""
+        return WorkerThread(self.outbox.settings, grace="2s", beside=campaign_feed)
 
     def work(self, done: Callable[[dict[str, int]], bool]) -> None:
         """Let a worker work until the counts are as they should be."""

@@ -10,10 +10,10 @@ import csv
 import io
 import shutil
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
 from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
@@ -114,25 +114,25 @@ async def act_on_prospect(request: Request, person: Operator, id: str, prospect:
     if act == "stop" and not form.get("confirmed"):
         whole = await operations.status(place.workspace, id, workspaces=person.workspaces)
         return await _ask(request, person, place, whole, act, who=found.enrolment.prospect.address, prospect=prospect)
-    acts: dict[str, Callable[..., Awaitable[object]]] = {
-        "pause": operations.pause_prospect,
-        "resume": operations.resume_prospect,
-        "stop": operations.stop_prospect,
-    }
+    asked: Any = {"by": actor_of(request, person), "workspaces": person.workspaces}
     try:
-        await acts[act](place.workspace, id, prospect, by=actor_of(request, person), workspaces=person.workspaces)
+        match act:
+            case "pause":
+                await operations.pause_prospect(place.workspace, id, prospect, **asked)
+            case "resume":
+                await operations.resume_prospect(place.workspace, id, prospect, **asked)
+            case _:
+                await operations.stop_prospect(place.workspace, id, prospect, reason="stopped_by_a_person", **asked)
     except InvalidCampaign:
         return _go(with_notice(back, "campaign_changed"))
     forget_outlook(request, place.workspace)
     return _go(with_notice(back, f"prospect_{act}"))
 
 
-async def _done(
-    request: Request, person: Person, place: Place, whole: WholeCampaign, act: str, reason: str
-) -> int:
+async def _done(request: Request, person: Person, place: Place, whole: WholeCampaign, act: str, reason: str) -> int:
     """Do it; how many mails it was about."""
     operations, id, by = campaigns_of(request), whole.campaign.id, actor_of(request, person)
-    asked = {"by": by, "workspaces": person.workspaces}
+    asked: Any = {"by": by, "workspaces": person.workspaces}
     match act:
         case "launch":
             portals = find_portals(operations.settings.portals)

@@ -67,7 +67,7 @@ class PeopleAddress:
 
     def path(self, place: Place, id: str, **changes: object) -> str:
         """The address with something else; from the first page unless told otherwise."""
-        told = replace(self, **{"after": "", **{name: str(value) for name, value in changes.items()}})  # type: ignore[arg-type]
+        told = replace(self, **{"after": "", **{name: str(value) for name, value in changes.items()}})
         query = {each.name: value for each in fields(told) if (value := getattr(told, each.name))}
         return f"{place.root}/admin/campaigns/{segment(id)}?{urlencode({'workspace': place.workspace, **query})}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from random import Random
 from typing import Any
@@ -19,10 +20,11 @@ from postroom.admin.notices import read_notice
 from postroom.admin.places import may_act
 from postroom.admin.rendering import is_refresh, render
 from postroom.admin.workshop import workshop_of
-from postroom.campaigns.checking import Checked
+from postroom.campaigns.checking import Checked, Problem, Severity
 from postroom.campaigns.forecasting import Forecast, forecast
 from postroom.campaigns.settings import SendingSettings
 from postroom.campaigns.window import local_date
+from postroom.errors import InvalidCampaign
 from postroom.operate.campaign_looks import Drafted, Numbers
 from postroom.operate.campaign_outlook import Outlook
 from postroom.operate.campaigns import WholeCampaign
@@ -82,12 +84,17 @@ async def prospect_page(request: Request, person: Person, place: Place, id: str,
 
 
 async def asked_check(request: Request, person: Person, place: Place, id: str) -> Checked:
-    """What is wrong with a draft, as far as a page looks."""
-    operations = campaigns_of(request)
+    """What is wrong with a draft, as far as a page looks; of a small one, all that would keep it from a launch."""
+    operations, seen = campaigns_of(request), person.workspaces
     portals = find_portals(operations.settings.portals)
-    return await operations.check(
-        place.workspace, id, portals=portals, sample=SAMPLE, workspaces=person.workspaces
-    )
+    checked = await operations.check(place.workspace, id, portals=portals, sample=SAMPLE, workspaces=seen)
+    if checked.ok and checked.checked == checked.prospects:
+        try:
+            await looks_of(request).insist(place.workspace, id, portals, workspaces=seen)
+        except InvalidCampaign as error:
+            refused = Problem(severity=Severity.ERROR, field=error.field, problem=error.problem, remedy=error.remedy)
+            return replace(checked, problems=(*checked.problems, refused))
+    return checked
 
 
 async def draft_forecast(request: Request, person: Person, place: Place, whole: WholeCampaign) -> Forecast | None:

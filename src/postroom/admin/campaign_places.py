@@ -11,7 +11,7 @@ from fastapi import Request
 from starlette.datastructures import FormData
 
 from postroom.accounts.values import Person
-from postroom.admin.addresses import plain, fit_lines
+from postroom.admin.addresses import fit_lines, plain
 from postroom.admin.places import operations_of, root_of
 from postroom.admin.workshop import workshop_of
 from postroom.operate.campaign_looks import AsyncCampaignLooks

@@ -23,7 +23,6 @@ SHOWN = 12
 """Waiting mails on a page."""
 _PLACE = 1_000
 """A place in the list as one number: that of the enrolment times this, and the step."""
-_OVER = (CampaignStatus.DRAFT, CampaignStatus.COMPLETED, CampaignStatus.CANCELLED)
 
 
 async def waiting_mails(
@@ -64,7 +63,9 @@ async def thread_of(request: Request, person: Person, place: Place, found: InCam
     for step in found.steps:
         mail = mails.get(step.number)
         own = mail.subject if mail and mail.subject else step.subject
-        subject = own or (subject if subject.startswith("Re: ") else f"Re: {subject}" if subject else step.template or "")
+        subject = own or (
+            subject if subject.startswith("Re: ") else f"Re: {subject}" if subject else step.template or ""
+        )
         thread.append(_thread_mail(step.number, subject, mail, found, now))
     return tuple(thread)
 
@@ -90,4 +91,4 @@ def _told(each: Explained, settings: SendingSettings, now: datetime) -> Told:
         return explained(each.wait, settings, now=now)
     if each.mail.state is MailState.LEAVING:
         return Told(reason=str(each.email_status or "leaving"))
-    return Told(reason="its turn is next")
+    return Told(reason="its turn comes")

@@ -50,7 +50,8 @@ class Explained:
 
 def explained(wait: Wait, settings: SendingSettings, *, now: datetime) -> Explained:
     """What a gate says, on the clock of the workspace."""
-    return Explained(reason=wait.reason, detail=wait.detail, until=wait.until, zone=settings.zone, now=now)
+    detail = f"after {wait.detail}" if wait.detail.startswith("step ") else wait.detail
+    return Explained(reason=wait.reason, detail=detail, until=wait.until, zone=settings.zone, now=now)
 
 
 def local_time(instant: datetime, zone: ZoneInfo | None, *, now: datetime | None = None) -> str:

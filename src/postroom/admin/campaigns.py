@@ -29,7 +29,7 @@ router = APIRouter(include_in_schema=False)
 Viewer = Annotated[Person, Depends(needs(Role.VIEWER))]
 Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
 
-FIELDS = ("name", "id", "sequence", "subject", "sender_name", "sender_address", "sender_route")
+FIELDS = ("name", "id", "sequence", "subject", "sender_name", "sender_address")
 """Of the form of a new campaign, beside the text of its first mail."""
 
 
@@ -121,10 +121,8 @@ def _first_step(id: str, given: dict[str, str]) -> Sequence:
 def _first_sender(given: dict[str, str]) -> Sender:
     address = given["sender_address"]
     id = _id_for(address.partition("@")[0])
-    route = {"route": given["sender_route"]} if given["sender_route"] else {}
-    return Sender(id=id, name=given["sender_name"], address=address, **route)
+    return Sender(id=id, name=given["sender_name"], address=address)
 
 
 def _id_for(name: str) -> str:
     return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "campaign"
-

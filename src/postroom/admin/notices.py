@@ -86,7 +86,11 @@ def read_notice(given: Mapping[str, str]) -> Notice | None:
     if left:
         text += f" {count_of(left, 'email')} left as before: their status does not allow it."
     undo = given.get("undo", "") if name == "dismiss" and count else ""
-    return Notice(text=text, tone="done" if count or name.startswith("campaign_") else "problem", undo=undo if _TIE.fullmatch(undo) else "")
+    return Notice(
+        text=text,
+        tone="done" if count or name.startswith("campaign_") else "problem",
+        undo=undo if _TIE.fullmatch(undo) else "",
+    )
 
 
 def _number(text: str) -> int:

@@ -5,6 +5,7 @@ Every button sends the whole form. «Add a step» and «Preview» show it again 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -26,13 +27,12 @@ from postroom.campaigns.rendering import Wording
 from postroom.campaigns.values import MOST_STEPS, Prospect, Sequence, Step
 from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.templates.found import find_portals
+from postroom.templates.portal import Portal
 
 router = APIRouter(include_in_schema=False)
 
 Viewer = Annotated[Person, Depends(needs(Role.VIEWER))]
 Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
-
-PARTS = ("subject", "text", "html", "template", "delay_days")
 
 
 @router.get("/admin/sequences/{id}")
@@ -53,12 +53,12 @@ async def sequence(request: Request, person: Viewer, id: str) -> Response:
 
 @router.post("/admin/sequences/{id}")
 async def edit(request: Request, person: Operator, id: str) -> Response:
-    """Save the form as the next version, or show it again: with a step more or less, previewed, or with what is wrong."""
+    """Save the form as the next version; or show it again: with a step more or less, previewed, with what is wrong."""
     place, form = await place_of(request, person), await request.form()
     operations = campaigns_of(request)
     found = await operations.sequence(place.workspace, id_in(id), workspaces=person.workspaces)
     steps, act = _steps_in(form), plain(form.get("act"))
-    shown = {
+    shown: dict[str, Any] = {
         "name": plain(form.get("name")),
         "campaign": plain(form.get("campaign")),
         "prospect": plain(form.get("prospect")),
@@ -129,13 +129,13 @@ def _in_general(problem: InvalidCampaign | None, preview: bool, somebody: Prospe
     if problem is not None:
         return "" if problem.field.startswith("steps[") else str(problem)
     if preview and somebody is None:
-        return f"nobody called {prospect} is here" if prospect else "there is nobody to preview it for; import some first"
+        return (
+            f"nobody called {prospect} is here" if prospect else "there is nobody to preview it for; import some first"
+        )
     return ""
 
 
-async def _somebody(
-    request: Request, person: Person, place: Place, campaign: str, prospect: str
-) -> Prospect | None:
+async def _somebody(request: Request, person: Person, place: Place, campaign: str, prospect: str) -> Prospect | None:
     """For whom the steps are shown: the one that was named by address, or the first of the campaign."""
     looks = looks_of(request)
     if prospect:
@@ -151,7 +151,9 @@ async def _somebody(
 
 def _steps_in(form: FormData) -> tuple[StepForm, ...]:
     """As many as the form has, in their order."""
-    numbers = [number for number in range(1, MOST_STEPS + 1) if f"text-{number}" in form or f"template-{number}" in form]
+    numbers = [
+        number for number in range(1, MOST_STEPS + 1) if f"text-{number}" in form or f"template-{number}" in form
+    ]
     return tuple(
         StepForm(
             number=place,
@@ -189,19 +191,20 @@ def _step_of(form: StepForm) -> Step:
     )
 
 
-def _previewed(steps: tuple[StepForm, ...], somebody: Prospect, portals: Any) -> tuple[StepForm, ...]:
+def _previewed(steps: tuple[StepForm, ...], somebody: Prospect, portals: Mapping[str, Portal]) -> tuple[StepForm, ...]:
     """Each step as they would get it, or what is wrong with it. In a thread: templates may take a while."""
-    return tuple(_one_previewed(form, somebody, portals) for form in steps)
-
-
-def _one_previewed(form: StepForm, somebody: Prospect, portals: Any) -> StepForm:
-    try:
-        step = replace(_step_of(form), number=form.number)
-        said = Wording((step,), portals).render(form.number, somebody)
-    except InvalidCampaign as error:
-        return _told((form,), error)[0]
-    html = preview_of(said.html, remote_images=False, inline={}).document if said.html else ""
-    return replace(form, preview=said, html_preview=html)
+    shown: list[StepForm] = []
+    subject = ""
+    for form in steps:
+        try:
+            said = Wording((_step_of(form),), portals).render(form.number, somebody)
+        except InvalidCampaign as error:
+            shown += _told((form,), error)
+            continue
+        subject = said.subject or (subject if subject.startswith("Re: ") else f"Re: {subject or '…'}")
+        html = preview_of(said.html, remote_images=False, inline={}).document if said.html else ""
+        shown.append(replace(form, preview=replace(said, subject=subject), html_preview=html))
+    return tuple(shown)
 
 
 def _told(steps: tuple[StepForm, ...], error: InvalidCampaign) -> tuple[StepForm, ...]:

@@ -14,7 +14,7 @@ from postroom.store.plan import Plan, ask
 
 LOOKED_AT = 20_000
 """Enrolments that one search goes through, so that one which finds nobody comes to an end."""
-LONGEST_PAGE = 50
+LONGEST_PAGE = 25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

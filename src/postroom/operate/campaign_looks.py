@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import TYPE_CHECKING
 
 from postroom.campaigns.checking import Draft, whole_draft
 from postroom.campaigns.counting import NOTHING, WORKSPACE, counts_on
@@ -17,6 +18,7 @@ from postroom.campaigns.explaining import Explained, explain
 from postroom.campaigns.forecasting import beneath_senders, running_campaigns
 from postroom.campaigns.gate import Permit, Wait, gate
 from postroom.campaigns.looking import (
+    LONGEST_PAGE,
     FoundEnrolments,
     Progress,
     QuotaDay,
@@ -30,19 +32,23 @@ from postroom.campaigns.looking import (
 )
 from postroom.campaigns.mails import Mail, beat_of, mails_of_enrolment
 from postroom.campaigns.prospects import find_prospect, read_prospect
+from postroom.campaigns.readiness import insist_on_readiness
 from postroom.campaigns.sequences import get_sequence, steps_of
 from postroom.campaigns.settings import SendingSettings
 from postroom.campaigns.totals import Totals, totals_of
 from postroom.campaigns.turns import Planned
-from postroom.campaigns.values import MOST_STEPS, Campaign, Enrolment, Prospect, Step
+from postroom.campaigns.values import MOST_STEPS, Campaign, Enrolment, Prospect, Sender, Step
 from postroom.campaigns.window import window_at
 from postroom.campaigns.workspace import workspace_settings
 from postroom.operate.campaign_recording import check_seen
 from postroom.operate.values import Workspaces
-from postroom.operate.verb import Awaiting, Shell, asks
-from postroom.store.plan import Plan, ask
+from postroom.operate.verb import Awaiting, Shell, asks, asks_in_steps
+from postroom.store.plan import Course, Plan, ask
 from postroom.work.breaker import BreakerState
 from postroom.work.breakers import known_routes
+
+if TYPE_CHECKING:
+    from postroom.templates.portal import Portal
 
 LONGEST_LIST = 100
 """Campaigns on a page."""
@@ -183,7 +189,7 @@ class CampaignLookVerbs(Shell):
         part: str = "",
         status: str = "",
         after: int = 0,
-        limit: int = 50,
+        limit: int = LONGEST_PAGE,
         workspaces: Workspaces = None,
     ) -> Plan[FoundEnrolments]:
         """Those in a campaign, by any part of an address or a name."""
@@ -192,7 +198,13 @@ class CampaignLookVerbs(Shell):
 
     @asks
     def waiting(
-        self, workspace: str, id: str, *, after: tuple[int, int] = (0, 0), limit: int = 20, workspaces: Workspaces = None
+        self,
+        workspace: str,
+        id: str,
+        *,
+        after: tuple[int, int] = (0, 0),
+        limit: int = 20,
+        workspaces: Workspaces = None,
     ) -> Plan[Waiting]:
         """The next mails that have not left, with whom they are for and why each waits."""
         check_seen(workspace, workspaces)
@@ -206,6 +218,14 @@ class CampaignLookVerbs(Shell):
             totals=(yield from totals_of(workspace, id)),
             settings=(yield from workspace_settings(workspace)).sending,
         )
+
+    @asks_in_steps
+    def insist(
+        self, workspace: str, id: str, portals: Mapping[str, Portal], *, workspaces: Workspaces = None
+    ) -> Course[None]:
+        """Refuse a draft that could not be launched, as its launch would; nothing is written."""
+        check_seen(workspace, workspaces)
+        yield from insist_on_readiness(workspace, id, now=self.now(), rules=self.rules, portals=portals)
 
     @asks
     def prospect_at(self, workspace: str, address: str, *, workspaces: Workspaces = None) -> Plan[Prospect | None]:
@@ -246,7 +266,7 @@ def _running(workspace: str) -> Plan[Running]:
     settings = (yield from workspace_settings(workspace)).sending
     campaigns = yield from running_campaigns(workspace)
     steps = {each.id: len(each.delay_days) for each in campaigns}
-    senders = []
+    senders: list[Sender] = []
     for id in steps:
         senders += yield from senders_of(workspace, id)
     mails = 0

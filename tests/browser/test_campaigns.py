@@ -1,0 +1,135 @@
+"""A campaign in a real browser: prospects in, checked, forecast, launched, the first mail sent, paused and resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, FilePayload, Page, expect
+
+from tests.browser.house import House
+from tests.browser.outreach import LINKS, WORKSPACE, fill, outreach, table
+
+W = f"?workspace={WORKSPACE}"
+ALWAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[House]:
+    """One that can make links to unsubscribe."""
+    for name, value in LINKS.items():
+        monkeypatch.setenv(name, value)
+    with House(tmp_path) as house:
+        yield house
+
+
+def people(text: str) -> FilePayload:
+    return {"name": "people.csv", "mimeType": "text/csv", "buffer": text.encode()}
+
+
+def open_always(page: Page, house: House) -> None:
+    """Have the workspace send at all hours, without gaps, one mail a day; on a clock on which no day ends soon."""
+    noon = f"Etc/GMT{datetime.now(UTC).hour - 12:+d}"
+    page.goto(house.address(f"/admin/sending{W}"))
+    for day in ALWAYS:
+        page.locator(f"input[value={day}]").check()
+    for name, value in {
+        "start_hour": "0",
+        "end_hour": "24",
+        "daily_quota": "1",
+        "gap_least": "0",
+        "gap_most": "0",
+        "timezone": noon,
+    }.items():
+        page.locator(f"#{name}").fill(value)
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Mail leaves by these settings from now on.")).to_be_visible()
+
+
+def draft(page: Page, house: House) -> None:
+    page.goto(house.address(f"/admin/campaigns{W}"))
+    form = page.get_by_role("region", name="New campaign")
+    form.get_by_label("Name", exact=True).fill("Spring letter")
+    form.get_by_label("Address").fill("ada@hillhouse.example")
+    form.get_by_label("Subject of the first mail").fill("About {{ company }}")
+    form.get_by_label("Text").fill("Hello {{ name }}")
+    form.get_by_role("button", name="Make a draft").click()
+    expect(page.get_by_role("heading", name="Spring letter")).to_be_visible()
+
+
+def test_a_campaign_is_filled_checked_launched_watched_paused_and_resumed(house: House, page: Page) -> None:
+    open_always(page, house)
+    draft(page, house)
+    page.get_by_label("CSV file").set_input_files(
+        people("email,name,company\nada@x.example,Ada,Engines\nbob@x.example,Bob,Boats\nno\n")
+    )
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_text("2 came into the campaign.")).to_be_visible()
+    expect(page.get_by_role("region", name="Rows to look at")).to_contain_text("refused")
+    page.get_by_role("link", name="Check").click()
+    expect(page.get_by_role("heading", name="Ready to be launched")).to_be_visible()
+    forecast = page.get_by_role("region", name="Forecast")
+    expect(forecast).to_contain_text("Busiest day")
+    expect(forecast).to_contain_text("1 mail")
+
+    page.get_by_role("button", name="Launch…").click()
+    page.get_by_role("button", name="Launch", exact=True).click()
+    expect(page.get_by_text("Launched: 2 mails planned.")).to_be_visible()
+    with house.worker():
+        expect(page.locator("#sent-count")).to_have_text("1")  # the page looks for news by itself
+        expect(page.get_by_role("region", name="Waiting mails")).to_contain_text("quota used 1/1, next")
+    assert [message.recipients for message in house.smtp.messages] == [("ada@x.example",)]
+
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("The campaign is paused.")).to_be_visible()
+    expect(page.get_by_role("region", name="Waiting mails")).to_contain_text("paused")
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_text("The campaign runs again.")).to_be_visible()
+    page.get_by_role("link", name="ada@x.example").click()
+    page.get_by_role("link", name="About Engines").click()
+    expect(page.get_by_role("heading", name="About Engines")).to_be_visible()
+
+
+def test_a_sequence_is_written_and_previewed_without_any_script(house: House, plain_page: Page) -> None:
+    page = plain_page
+    open_always(page, house)
+    draft(page, house)
+    fill(house, "spring-letter", table(2))
+    page.get_by_role("link", name="Sequence").click()
+    page.get_by_role("button", name="Add a step").click()
+    follow_up = page.get_by_role("group", name="Step 2", exact=True)
+    follow_up.get_by_label("Days after the step before").fill("4")
+    follow_up.get_by_label("Text", exact=True).fill("And how is {{ town }}?")
+    page.get_by_role("button", name="Preview", exact=True).click()
+    expect(page.get_by_role("group", name="Step 1 for ada.0@engine.example")).to_contain_text("Hello Ada")
+    expect(follow_up.get_by_text("there is no 'town'")).to_be_visible()
+    follow_up.get_by_label("Text", exact=True).fill("And how is {{ city }}?")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Saved as a new version.")).to_be_visible()
+    expect(page.get_by_text("Version 2.")).to_be_visible()
+
+
+def test_on_a_phone_nothing_is_wider_than_the_screen_and_everything_can_be_hit(house: House, browser: Browser) -> None:
+    outreach(house)
+    context = browser.new_context(viewport={"width": 360, "height": 740})
+    page = context.new_page()
+    page.goto(house.address(f"/admin/campaigns/spring{W}"))
+    person = page.locator("#people tbody a").first.get_attribute("href")
+    for path in (
+        f"/admin/campaigns{W}", f"/admin/campaigns/spring{W}", f"/admin/campaigns/summer{W}&check=1", str(person),
+        f"/admin/sequences/spring{W}&campaign=spring&prospect=nobody@x.example", f"/admin/sending{W}",
+    ):  # fmt: skip
+        page.goto(house.address(path))
+        assert page.evaluate("document.documentElement.scrollWidth") == 360, path
+        assert page.evaluate(TOO_SMALL) == [], path
+    context.close()
+
+
+TOO_SMALL = """
+[...document.querySelectorAll("main a, main button, main input, main select, main textarea, main summary")]
+  .filter((each) => each.offsetParent && !each.closest(".visually-hidden") && each.type !== "checkbox")
+  .filter((each) => each.getBoundingClientRect().height < 43.5)
+  .map((each) => each.id || each.textContent.trim())
+"""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import re
+import subprocess
 import threading
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
@@ -13,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from postroom import Email, Status
+from postroom import Email, Outbox, Status
 from postroom.accounts import chance
 from postroom.accounts.values import Role
 from postroom.admin.ticking import Tick, Ticking
@@ -21,7 +23,9 @@ from postroom.store.deployment import stamp_if_nobody_has
 from postroom.testing import Moment, ScriptedSmtp
 from tests.admin.callers import caller
 from tests.admin.campaign_house import NORTH, CampaignHouse, campaign_house, data_of, error_of
+from tests.admin.desk import served
 from tests.campaigns.sending.stage import OPEN_ALWAYS
+from tests.documentation.page import ROOT
 from tests.store.conftest import migrated_postgres_url, migrated_sqlite_url, migrated_template, store_url
 from tests.store.journey import Clock
 from tests.work.conftest import server
@@ -29,6 +33,7 @@ from tests.work.office import PATIENCE
 
 __all__ = ["migrated_postgres_url", "migrated_sqlite_url", "migrated_template", "server", "store_url"]
 
+HOW_TO = ROOT / "docs/how-to/cron.md"
 SEND = "/api/cron/send-emails"
 SECRET = "tick-tock, every minute"
 SHOWN = {"Authorization": f"Bearer {SECRET}"}
@@ -60,6 +65,12 @@ async def small_house(migrated_sqlite_url: str, monkeypatch: pytest.MonkeyPatch)
     """On SQLite alone, for what no store decides."""
     async with campaign_house(migrated_sqlite_url, Today(), monkeypatch) as house:
         yield house
+
+
+@pytest.fixture
+def small_outbox(migrated_sqlite_url: str) -> Iterator[Outbox]:
+    with Outbox(migrated_sqlite_url) as outbox:
+        yield outbox
 
 
 @pytest.fixture
@@ -245,6 +256,19 @@ async def test_nothing_is_sent_where_workers_are_switched_off(small_house: Campa
         assert error_of(await cron.post(SEND, headers=SHOWN), 409)["code"] == "not_done"
 
     assert server.messages == []
+
+
+def test_the_line_of_the_how_to_sends_what_is_due(small_outbox: Outbox, server: ScriptedSmtp) -> None:
+    """As it is written there, but for the port."""
+    [line] = re.findall(r"^\$ (curl .*)$", HOW_TO.read_text("utf-8"), re.MULTILINE)
+    small_outbox.enqueue_many(list(letters(2)))
+    with served(small_outbox) as (address, _):
+        command = line.replace("http://127.0.0.1:8090", address)
+        said = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+
+    assert command != line
+    assert said.stdout == '{"success":true,"data":{"running":false,"sent":2,"failed":0,"leftDue":0}}', said.stderr
+    assert len(server.messages) == 2
 
 
 def _in_an_hour() -> datetime:

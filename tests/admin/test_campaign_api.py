@@ -25,7 +25,8 @@ __all__ = ["migrated_postgres_url", "migrated_sqlite_url", "migrated_template", 
 
 SPRING = "/api/campaigns/spring"
 QUESTIONS = ("", "/schedule", "/emails", "/pending", "/forecast")
-ACTS = ("/schedule", "/launch", "/pause", "/resume", "/cancel")
+ACTS = ("/schedule", "/launch", "/pause", "/resume", "/cancel", "/prospects")
+PEOPLE = "email,name,company\nada@example.org,Ada,Acme\nbad,x,y\nADA@example.org,Ada,Acme\n"
 
 
 @pytest.fixture
@@ -210,6 +211,31 @@ async def test_emails_are_read_piece_by_piece(house: CampaignHouse, operator: ht
     assert max(map(len, pieces)) == 2
 
 
+async def test_prospects_are_imported_into_a_draft_from_a_csv_body(
+    house: CampaignHouse, operator: httpx.AsyncClient
+) -> None:
+    csv = {"content": PEOPLE, "headers": {"Content-Type": "text/csv"}}
+    first = data_of(await operator.post(f"{SPRING}/prospects", **csv))
+    again = data_of(await operator.post(f"{SPRING}/prospects", **csv))
+    data_of(await operator.post(f"{SPRING}/launch"))
+
+    assert first["counts"] == {"added": 1, "updated": 0, "unchanged": 0, "duplicate": 1, "refused": 1}
+    assert (first["rows"], first["enrolled"], first["fields"], first["more"]) == (3, 1, ["company"], 0)
+    assert [(each["line"], each["outcome"]) for each in first["look"]] == [(3, "refused"), (4, "duplicate")]
+    assert (again["counts"]["unchanged"], again["enrolled"]) == (1, 0)
+    assert len(house.north.enrolments()) == 4
+    assert error_of(await operator.post(f"{SPRING}/prospects", **csv), 409)["code"] == "not_applicable"
+
+
+@pytest.mark.parametrize("body", [b"", b"\x00\x01", b"name\nAda\n", b"\xff\xfee\x00m\x00", b'"email\n', b"PK\x03\x04"])
+async def test_a_file_that_cannot_be_used_is_refused_whole(small_house: CampaignHouse, body: bytes) -> None:
+    async with small_house.caller(Role.OPERATOR, NORTH) as operator:
+        refused = error_of(await operator.post(f"{SPRING}/prospects", content=body), 422)
+
+    assert refused["code"] == "invalid_campaign"
+    assert len(small_house.north.enrolments()) == 3
+
+
 async def test_emails_tell_no_addresses(house: CampaignHouse, operator: httpx.AsyncClient) -> None:
     await operator.post(f"{SPRING}/launch")
     text = (await operator.get(f"{SPRING}/emails")).text
@@ -238,8 +264,10 @@ async def test_another_workspaces_campaign_is_not_there_on_any_route(house: Camp
             assert error_of(await north.get(f"/api/campaigns/autumn{path}"), 404)["code"] == "campaign_not_found"
             assert error_of(await north.get(f"{SPRING}{path}", **named), 404)["code"] == "workspace_not_found"
         for path in ACTS:
-            assert error_of(await north.post(f"/api/campaigns/autumn{path}"), 404)["code"] == "campaign_not_found"
-            assert error_of(await north.post(f"{SPRING}{path}", **named), 404)["code"] == "workspace_not_found"
+            body = {"content": PEOPLE} if path == "/prospects" else {}
+            missing = await north.post(f"/api/campaigns/autumn{path}", **body)
+            assert error_of(missing, 404)["code"] == "campaign_not_found"
+            assert error_of(await north.post(f"{SPRING}{path}", **named, **body), 404)["code"] == "workspace_not_found"
         assert error_of(await north.get("/api/campaigns", **named), 404)["code"] == "workspace_not_found"
         assert error_of(await north.get(f"/api/workspaces/{SOUTH}/quota"), 404)["code"] == "workspace_not_found"
         assert [each["id"] for each in data_of(await north.get("/api/campaigns"))["campaigns"]] == ["spring"]

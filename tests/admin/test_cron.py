@@ -21,7 +21,7 @@ from postroom.accounts.values import Role
 from postroom.admin.ticking import Tick, Ticking
 from postroom.store.deployment import stamp_if_nobody_has
 from postroom.testing import Moment, ScriptedSmtp
-from tests.admin.callers import caller
+from tests.admin.callers import caller, token_for
 from tests.admin.campaign_house import NORTH, CampaignHouse, campaign_house, data_of, error_of
 from tests.admin.desk import served
 from tests.campaigns.sending.stage import OPEN_ALWAYS
@@ -262,6 +262,7 @@ def test_the_line_of_the_how_to_sends_what_is_due(small_outbox: Outbox, server: 
     """As it is written there, but for the port."""
     [line] = re.findall(r"^\$ (curl .*)$", HOW_TO.read_text("utf-8"), re.MULTILINE)
     small_outbox.enqueue_many(list(letters(2)))
+    token_for(small_outbox, Role.ADMIN)  # nothing is served while nobody may sign in
     with served(small_outbox) as (address, _):
         command = line.replace("http://127.0.0.1:8090", address)
         said = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)

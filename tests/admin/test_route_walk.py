@@ -49,6 +49,7 @@ BODIES: dict[str, Any] = {
     "/api/admin/outbox/dismiss": lambda id: {"json": {"ids": [id]}},
     "/api/admin/transports/{name}/pause": lambda id: {"json": {}},
     "/api/emails": lambda id: {"json": {"to": "ada@example.org", "subject": "Hi", "text": "Hello"}},
+    "/api/campaigns/{id}/prospects": lambda id: {"content": "email\nada@example.org\n"},
     "/admin/email-queue/act": lambda id: {"data": {"act": "cancel", "ids": id}},
     "/api/admin/suppressions": lambda id: {"json": {"address": "ada@example.org"}},
     "/admin/suppressions": lambda id: {"data": {"address": "ada@example.org"}},

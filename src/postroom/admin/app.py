@@ -12,7 +12,7 @@ from fastapi.staticfiles import StaticFiles
 
 from postroom import __version__
 from postroom.accounts.values import Role
-from postroom.admin import api, campaign_api, cron, errors, gallery, health, security, suppressions_api
+from postroom.admin import api, campaign_api, campaign_import, cron, errors, gallery, health, security, suppressions_api
 from postroom.admin.described import within
 from postroom.admin.launches import Launches
 from postroom.admin.ticking import Ticking
@@ -59,6 +59,7 @@ def build(outbox: AsyncOutbox, *, dev: bool = False, among_regions: bool = False
     app.include_router(api.router)
     app.include_router(suppressions_api.router)
     app.include_router(campaign_api.router)
+    app.include_router(campaign_import.router)
     app.include_router(cron.router)
     app.add_api_route("/api/admin/openapi.json", _description, include_in_schema=False, dependencies=[_VIEWER])
     for part in PARTS:

@@ -62,7 +62,7 @@ NAMELESS = "-"
 """In a path, the workspace whose name is empty."""
 
 
-def _may_answer(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The errors of every route, in the shape that they have here."""
     return {status: {**told, "model": FailureShape} for status, told in may_answer(*statuses).items()}
 
@@ -74,9 +74,9 @@ def _as_described(value: object) -> object:
     return value
 
 
-router = APIRouter(prefix="/api", responses=_may_answer(404), route_class=JsonRoute, tags=["campaigns"])
+router = APIRouter(prefix="/api", responses=failures(404), route_class=JsonRoute, tags=["campaigns"])
 
-_GOES_ON = {**_may_answer(409), 202: {"model": Success[LaunchShape], "description": "It goes on; ask again."}}
+_GOES_ON = {**failures(409), 202: {"model": Success[LaunchShape], "description": "It goes on; ask again."}}
 
 Day = Annotated[date, BeforeValidator(_as_described)]
 Segment = Annotated[
@@ -206,7 +206,7 @@ async def pending_emails(asked: Looking, id: Segment) -> Success[PendingShape]:
     return Success(data=PendingShape(pending=totals.waiting))
 
 
-@router.get("/campaigns/{id}/forecast", responses=_may_answer(409))
+@router.get("/campaigns/{id}/forecast", responses=failures(409))
 async def show_forecast(asked: Looking, id: Segment) -> Success[ForecastShape]:
     """When a campaign would begin and end, day by day, if it were launched now."""
     found = await asked.looks.drafted(asked.workspace, id_in(id), workspaces=asked.seen)
@@ -244,7 +244,7 @@ async def resume_campaign(asked: Acting, by: Who, id: Segment, response: Respons
     return await _launched(asked, id_in(id), partial(_resume, asked, by, id_in(id)), response)
 
 
-@router.post("/campaigns/{id}/pause", responses=_may_answer(409))
+@router.post("/campaigns/{id}/pause", responses=failures(409))
 async def pause_campaign(
     asked: Acting, by: Who, id: Segment, reason: Annotated[Why, Query(description="Why.")] = ""
 ) -> Success[PausedShape]:
@@ -256,7 +256,7 @@ async def pause_campaign(
     return Success(data=PausedShape(status=paused.status, paused_at=paused.paused_at, pause_reason=paused.pause_reason))
 
 
-@router.post("/campaigns/{id}/cancel", responses=_may_answer(409))
+@router.post("/campaigns/{id}/cancel", responses=failures(409))
 async def cancel_campaign(asked: Acting, by: Who, id: Segment) -> Success[CancelledShape]:
     """Let nothing of a campaign leave ever again, unless it is launched with `again`."""
     stopped = await asked.campaigns.cancel(asked.workspace, id_in(id), by=by, workspaces=asked.seen)

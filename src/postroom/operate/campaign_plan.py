@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from random import Random
 
-from postroom.campaigns.checking import Draft
 from postroom.campaigns.forecasting import beneath_senders
 from postroom.campaigns.plan import Slot, plan
 from postroom.campaigns.quota import allowance
 from postroom.campaigns.settings import SendingSettings
 from postroom.campaigns.turns import Planned
+from postroom.campaigns.whole import Draft
 from postroom.campaigns.window import Opening, local_date, window_at
 from postroom.errors import CannotFinish
 from postroom.operate.campaign_looks import Drafted

@@ -50,6 +50,10 @@ PAGES = {
     "/admin/email-queue/{id}/source": ("version",),
     "/admin/email-queue/{id}/attachments/{number}": ("version",),
     "/admin/audit": tuple(each.name for each in fields(AuditAddress)),
+    "/admin/campaigns": ("workspace", "after", "notice", "count"),
+    "/admin/campaigns/{id}": ("workspace", "q", "status", "after", "waiting", "check"),
+    "/admin/sequences/{id}": ("workspace", "campaign", "prospect"),
+    "/admin/sending": ("workspace",),
     "/admin/sign-in": ("next", "over"),
     "/admin/sign-in/code": ("next", "wait"),
 }
@@ -60,7 +64,15 @@ FORMS = {
     "/admin/email-queue/{id}/replay": ("to", "cc", "bcc", "subject", "text", "html"),
     "/admin/email-queue/{id}/{name}": ("next",),
     "/admin/transports/{name}": ("name", "reason"),
-}
+    "/admin/campaigns": ("name", "id", "sequence", "senders", "sender_name", "sender_address", "subject", "text"),
+    "/admin/campaigns/{id}/cancel": ("reason", "again"),
+    "/admin/sequences/{id}": ("act", "name", "prospect", "campaign", "text-1", "subject-1", "html-1", "delay_days-1"),
+    "/admin/sending": (
+        "version", "sending_days", "start_hour", "timezone", "daily_quota", "ramp_up", "holidays", "gap_least",
+        "bounce_limit", "limit_after",
+    ),
+    "/admin/sending/senders": ("id", "name", "address", "reply_to", "route", "daily_quota", "ramp_up"),
+}  # fmt: skip
 
 
 @pytest_asyncio.fixture

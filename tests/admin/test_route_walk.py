@@ -41,7 +41,13 @@ REFUSALS = {401, 403}
 FILLED = {
     "/admin/email-queue/{id}/{name}": "/admin/email-queue/{id}/cancel",
     "/admin/transports/{name}": "/admin/transports/pause",
+    "/admin/campaigns/{id}/{act}": "/admin/campaigns/{id}/cancel",
+    "/admin/campaigns/{id}/prospects/{prospect}/{act}": "/admin/campaigns/{id}/prospects/{prospect}/stop",
 }
+HOURS = {
+    "sending_days": "mon", "start_hour": "9", "end_hour": "17", "daily_quota": "50", "gap_least": "30",
+    "gap_most": "90", "person_hours": "0", "limit_after": "100",
+}  # fmt: skip
 BODIES: dict[str, Any] = {
     "/api/admin/outbox/{id}/replay": lambda id: {"json": {}},
     "/api/admin/outbox/retry": lambda id: {"json": {"ids": [id]}},
@@ -55,6 +61,15 @@ BODIES: dict[str, Any] = {
     "/admin/suppressions": lambda id: {"data": {"address": "ada@example.org"}},
     "/admin/suppressions/import": lambda id: {"files": {"file": ("list.csv", b"ada@example.org")}},
     "/admin/suppressions/{id}/remove": lambda id: {"data": {"confirmed": "1"}},
+    "/admin/campaigns": lambda id: {
+        "data": {"name": "Spring", "sender_address": "ada@example.org", "subject": "Hi", "text": "Hello"}
+    },
+    "/admin/campaigns/{id}/import": lambda id: {"files": {"file": ("list.csv", b"email\nada@example.org\n")}},
+    "/admin/campaigns/{id}/{act}": lambda id: {"data": {"confirmed": "1"}},
+    "/admin/campaigns/{id}/prospects/{prospect}/{act}": lambda id: {"data": {"confirmed": "1"}},
+    "/admin/sequences/{id}": lambda id: {"data": {"act": "save", "subject-1": "Hi", "text-1": "Hello"}},
+    "/admin/sending": lambda id: {"data": {"version": "0", "timezone": "UTC", **HOURS}},
+    "/admin/sending/senders": lambda id: {"data": {"id": "ada", "address": "ada@example.org"}},
 }
 """What an act wants to be told beside its address."""
 
@@ -204,7 +219,9 @@ async def test_every_act_that_is_asked_for_is_on_record_also_one_that_comes_to_n
         if len(await house.audited()) == before:
             silent.add(path)
 
-    assert silent == {"/admin/account/recovery-codes", "/admin/account/authenticator/confirm"}, "nothing was asked for"
+    nothing_asked_for = {"/admin/account/recovery-codes", "/admin/account/authenticator/confirm"}
+    given_back = {"/admin/campaigns/{id}/report"}
+    assert silent == nothing_asked_for | given_back
 
 
 def check_refused(answers: dict[tuple[str, str], httpx.Response], door: str) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from typing import Any, Literal
 from playwright.sync_api import Browser
 
 from postroom import AsyncRegions, Email, Regions
+from postroom.campaigns.looking import find_enrolments
 from postroom.config import load_shared
 from postroom.testing import ScriptedSmtp
 from postroom.web import desk
@@ -24,6 +26,7 @@ from tests.browser.chromium import chromium
 from tests.browser.entrance import PASSWORD, code_in_mail, give_code, give_password
 from tests.browser.furnish import GUESTS, furnish, past_traffic, stop_some
 from tests.browser.house import House, Pages
+from tests.browser.outreach import LINKS, WORKSPACE, outreach
 from tests.regions.continents import session_in, silent_server
 from tests.work.office import wait_until
 
@@ -34,6 +37,8 @@ BEST = (
     "overview-outage-desktop-light",
     "overview-desktop-dark",
     "queue-dead-desktop-light",
+    "campaign-desktop-light",
+    "campaigns-phone-dark",
     "email-desktop-light",
     "replay-desktop-dark",
     "email-phone-dark",
@@ -63,9 +68,26 @@ def pages(house: House) -> dict[str, str]:
         "replay": f"{QUEUE}/{booking.id}/replay",
         "suppressions": "/admin/suppressions",
         "suppressions-empty": "/admin/suppressions?q=somebody@nowhere.example",
+        **campaign_pages(house),
         "audit": "/admin/audit",
         "account": "/admin/account",
         "missing": f"{QUEUE}/00000000-0000-7000-8000-000000000000",
+    }
+
+
+def campaign_pages(house: House) -> dict[str, str]:
+    """A list, one at each stage, one person, the editor and the settings."""
+    workspace = f"workspace={WORKSPACE}"
+    found = house.outbox.database.run(find_enrolments(WORKSPACE, "spring", limit=1), writes=False)
+    person = found.enrolments[0].prospect
+    return {
+        "campaigns": f"/admin/campaigns?{workspace}",
+        "campaign": f"/admin/campaigns/spring?{workspace}&q=emmy",
+        "campaign-draft": f"/admin/campaigns/summer?{workspace}&check=1",
+        "campaign-paused": f"/admin/campaigns/bakers?{workspace}",
+        "prospect": f"/admin/campaigns/spring/prospects/{person.id}?{workspace}",
+        "sequence": f"/admin/sequences/spring?{workspace}&campaign=spring&prospect={person.address}",
+        "sending": f"/admin/sending?{workspace}",
     }
 
 
@@ -146,10 +168,12 @@ def outage(house: House) -> None:
 
 def main(folder: Path, best: Path | None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
+    os.environ |= LINKS
     with tempfile.TemporaryDirectory() as place, House(Path(place), dev=False) as house:
         house.add_person(NAME, PASSWORD)
         furnish(house)
         stop_some(house)
+        outreach(house)
         past_traffic(house)
         with house.worker(), chromium() as browser:
             state = enter(browser, house, folder)

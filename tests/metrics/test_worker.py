@@ -71,19 +71,22 @@ async def test_a_worker_counts_its_attempts_by_outcome_and_phase(
     with Outbox(migrated_sqlite_url) as outbox:
         for name in ("ada", "grace", "nobody", "later"):
             outbox.enqueue(email(to=f"{name}@example.org"), policy=ONCE_MORE)
+        outbox.suppress("stopped@example.org")
+        outbox.enqueue(email(to="stopped@example.org"))
     meter = WorkerMeter()
 
     await work(migrated_sqlite_url, server, tmp_path, meter)
 
     found = scrape(meter)
+    assert found("postroom_suppressed_emails_total") == 1
     assert found("postroom_attempts_total", route="default", channel="email", outcome="sent", phase="dot") == 3
     assert found("postroom_attempts_total", route="default", channel="email", outcome="dead", phase="rcpt") == 1
     assert found("postroom_attempts_total", route="default", channel="email", outcome="retrying", phase="rcpt") == 1
     assert found.sum_of("postroom_attempts_total") == 5
     assert found("postroom_send_seconds_count") == 5
     assert found("postroom_send_seconds_sum") > 0
-    assert found("postroom_claimed_emails_total") == found("postroom_settled_emails_total") == 5
-    assert found("postroom_queue_lag_seconds_count") == 5
+    assert found("postroom_claimed_emails_total") == found("postroom_settled_emails_total") == 6
+    assert found("postroom_queue_lag_seconds_count") == 6
     assert found("postroom_claim_seconds_count") >= 2
     assert found("postroom_settle_seconds_count") >= 1
     assert found("postroom_lease_takeovers_total") == 0

@@ -48,6 +48,16 @@ def test_sent_soon_it_is_told_at_once(outbox: Shell, server: ScriptedSmtp) -> No
     assert server.messages == []
 
 
+def test_sent_soon_to_several_it_is_told_who_is_left_out(outbox: Shell, server: ScriptedSmtp) -> None:
+    outbox.suppress(BOB)
+
+    sending = outbox.send_soon(Email(to=[ADA, BOB], subject="Booked", text="x"))
+
+    assert (sending.queued, sending.suppressed) == (True, (BOB,))
+    wait_until(lambda: outbox.get(sending.id).status is Status.SENT)
+    assert [message.recipients for message in server.messages] == [(ADA,)]
+
+
 @pytest.mark.parametrize("durable", [True, False])
 def test_the_others_get_it_at_once(outbox: Shell, server: ScriptedSmtp, durable: bool) -> None:
     outbox.suppress(BOB)

@@ -336,3 +336,13 @@ async def test_who_was_suppressed_a_moment_ago_gets_nothing_that_is_enqueued_now
 
     assert is_stopped_by(entry, office.get(second))
     assert office.copies(second) == 0
+
+
+async def test_a_damaged_email_to_who_is_suppressed_dies_alone(office: Office) -> None:
+    office.outbox.suppress(ADA)
+    damaged, well = enqueue(office, ADA), enqueue(office, BOB)
+    office.sql("UPDATE {emails} SET outcomes = '[]' WHERE id = ?", damaged)
+
+    await office.work_until_idle()
+    assert office.get(damaged).dead_reason is DeadReason.INVALID
+    assert office.get(well).status is Status.SENT

@@ -17,7 +17,7 @@ from typing import Annotated, Any, BinaryIO
 
 from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
-from starlette.datastructures import UploadFile
+from starlette.datastructures import FormData, UploadFile
 
 from postroom.accounts.names import printable
 from postroom.accounts.values import Person, Role
@@ -46,7 +46,8 @@ SHOWN = 100
 KEPT = 5_000
 """Rows of a report in its file."""
 ASKS_FIRST = ("launch", "cancel")
-PROSPECT_ACTS = ("pause", "resume", "stop")
+ACTS_ON_CAMPAIGNS = ("launch", "pause", "resume", "cancel")
+ACTS_ON_PROSPECTS = ("pause", "resume", "stop")
 COLUMNS = ("line", "outcome", "address", "reason")
 LONGEST_REASON = 500
 
@@ -84,37 +85,37 @@ async def report(request: Request, person: Operator, id: str) -> Response:
 @router.post("/admin/campaigns/{id}/{act}")
 async def act(request: Request, person: Operator, id: str, act: str) -> Response:
     """Launch, pause, resume or cancel a campaign; the first and the last ask before."""
-    place, id = await place_of(request, person), id_in(id)
-    operations, form = campaigns_of(request), await request.form()
-    if act not in {each for acts in ACTS.values() for each in acts}:
+    if act not in ACTS_ON_CAMPAIGNS:
         raise HTTPException(404)
-    whole = await operations.status(place.workspace, id, workspaces=person.workspaces)
-    back = place.campaign(id)
-    if act not in ACTS[whole.campaign.status]:
-        return _go(with_notice(back, "campaign_changed"))
+    place, id, form = await place_of(request, person), id_in(id), await request.form()
     if act in ASKS_FIRST and not form.get("confirmed"):
+        whole = await campaigns_of(request).status(place.workspace, id, workspaces=person.workspaces)
+        if act not in ACTS[whole.campaign.status]:
+            return _go(with_notice(place.campaign(id), "campaign_changed"))
         return await _ask(request, person, place, whole, act)
     try:
-        done = await _done(request, person, place, whole, act, printable(plain(form.get("reason"))[:LONGEST_REASON]))
+        mails = await _done(request, person, place, id, act, form)
     except InvalidCampaign as error:
+        if error.field == "status":
+            return _go(with_notice(place.campaign(id), "campaign_changed"))
         return await campaign_page(request, person, place, id, status=422, problem=error)
     forget_outlook(request, place.workspace)
-    return _go(with_notice(back, f"campaign_{act}", count=done))
+    return _go(with_notice(place.campaign(id), f"campaign_{act}", count=mails))
 
 
 @router.post("/admin/campaigns/{id}/prospects/{prospect}/{act}")
 async def act_on_prospect(request: Request, person: Operator, id: str, prospect: str, act: str) -> Response:
     """Pause, resume or stop one prospect of a campaign; what stops for good asks before."""
-    place, id, prospect = await place_of(request, person), id_in(id), id_in(prospect)
-    operations, form = campaigns_of(request), await request.form()
-    if act not in PROSPECT_ACTS:
+    if act not in ACTS_ON_PROSPECTS:
         raise HTTPException(404)
-    found = await looks_of(request).person(place.workspace, id, prospect, workspaces=person.workspaces)
-    back = place.prospect(id, prospect)
+    place, id, prospect = await place_of(request, person), id_in(id), id_in(prospect)
+    operations, form, seen = campaigns_of(request), await request.form(), person.workspaces
     if act == "stop" and not form.get("confirmed"):
-        whole = await operations.status(place.workspace, id, workspaces=person.workspaces)
+        found = await looks_of(request).person(place.workspace, id, prospect, workspaces=seen)
+        whole = await operations.status(place.workspace, id, workspaces=seen)
         return await _ask(request, person, place, whole, act, who=found.enrolment.prospect.address, prospect=prospect)
-    asked: Any = {"by": actor_of(request, person), "workspaces": person.workspaces}
+    asked: Any = {"by": actor_of(request, person), "workspaces": seen}
+    back = place.prospect(id, prospect)
     try:
         match act:
             case "pause":
@@ -129,21 +130,20 @@ async def act_on_prospect(request: Request, person: Operator, id: str, prospect:
     return _go(with_notice(back, f"prospect_{act}"))
 
 
-async def _done(request: Request, person: Person, place: Place, whole: WholeCampaign, act: str, reason: str) -> int:
-    """Do it; how many mails it was about."""
-    operations, id, by = campaigns_of(request), whole.campaign.id, actor_of(request, person)
-    asked: Any = {"by": by, "workspaces": person.workspaces}
+async def _done(request: Request, person: Person, place: Place, id: str, act: str, form: FormData) -> int:
+    """Do it; how many mails it was about. Whether it can be done is asked where it is done, and told on record."""
+    operations = campaigns_of(request)
+    asked: Any = {"by": actor_of(request, person), "workspaces": person.workspaces}
     match act:
         case "launch":
-            portals = find_portals(operations.settings.portals)
-            again = whole.campaign.status.value == "cancelled"
-            launched = await operations.launch(place.workspace, id, again=again, portals=portals, **asked)
-            return launched.scheduled
+            portals, again = find_portals(operations.settings.portals), bool(form.get("again"))
+            return (await operations.launch(place.workspace, id, again=again, portals=portals, **asked)).scheduled
         case "pause":
+            reason = printable(plain(form.get("reason"))[:LONGEST_REASON])
             await operations.pause(place.workspace, id, reason=reason or None, **asked)
         case "resume":
             await operations.resume(place.workspace, id, **asked)
-        case "cancel":
+        case _:
             return (await operations.cancel(place.workspace, id, **asked)).mails
     return 1
 

@@ -120,7 +120,8 @@ def _drawn(
 ) -> Calendar | None:
     settings = whole.draft.settings.sending
     planned = {day.day: day.planned for day in forecast.days} if forecast else dict(outlook.of(whole.campaign.id))
-    others = {day.day: day.others for day in forecast.days} if forecast else dict(outlook.beside(whole.campaign.id))
+    others = dict(outlook.beside(whole.campaign.id))
+    others |= {day.day: day.others for day in forecast.days} if forecast else {}
     for day, mails in _sent_by_others(numbers):
         others[day] = others.get(day, 0) + mails
     facts = Facts(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 
 from fastapi import Request
@@ -12,14 +13,19 @@ from postroom.admin.campaign_contexts import PeopleAddress, ThreadMail, WaitingM
 from postroom.admin.campaign_places import Place, looks_of
 from postroom.admin.campaign_wording import Explained as Told
 from postroom.admin.campaign_wording import explained
+from postroom.admin.workshop import workshop_of
 from postroom.campaigns.explaining import Explained
 from postroom.campaigns.mails import Mail
+from postroom.campaigns.rendering import Wording
 from postroom.campaigns.settings import SendingSettings
+from postroom.errors import InvalidCampaign
 from postroom.operate.campaign_looks import InCampaign
 from postroom.operate.campaigns import WholeCampaign
+from postroom.templates.found import find_portals
+from postroom.templates.portal import Portal
 from postroom.vocabulary import CampaignStatus, MailState
 
-SHOWN = 12
+SHOWN = 8
 """Waiting mails on a page."""
 _PLACE = 1_000
 """A place in the list as one number: that of the enrolment times this, and the step."""
@@ -56,18 +62,30 @@ async def waiting_mails(
 
 async def thread_of(request: Request, person: Person, place: Place, found: InCampaign) -> tuple[ThreadMail, ...]:
     """Step by step: those that have left, and those that are to come."""
-    now = looks_of(request).now()
+    looks = looks_of(request)
+    now, portals = looks.now(), find_portals(looks.settings.portals)
     mails = {mail.step: mail for mail in found.mails}
+    subjects = await workshop_of(request).do(_subjects, found, portals)
     subject = ""
     thread = []
     for step in found.steps:
         mail = mails.get(step.number)
-        own = mail.subject if mail and mail.subject else step.subject
+        own = mail.subject if mail and mail.subject else subjects.get(step.number, step.subject)
         subject = own or (
             subject if subject.startswith("Re: ") else f"Re: {subject}" if subject else step.template or ""
         )
         thread.append(_thread_mail(step.number, subject, mail, found, now))
     return tuple(thread)
+
+
+def _subjects(found: InCampaign, portals: Mapping[str, Portal]) -> dict[int, str | None]:
+    """As this person gets them, those that can be rendered. In a thread: templates may take a while."""
+    wording = Wording(found.steps, portals)
+    subjects: dict[int, str | None] = {}
+    for step in found.steps:
+        with suppress(InvalidCampaign):
+            subjects[step.number] = wording.render(step.number, found.enrolment.prospect).subject
+    return subjects
 
 
 def _thread_mail(number: int, subject: str, mail: Mail | None, found: InCampaign, now: datetime) -> ThreadMail:

@@ -51,6 +51,8 @@ class Explained:
 def explained(wait: Wait, settings: SendingSettings, *, now: datetime) -> Explained:
     """What a gate says, on the clock of the workspace."""
     detail = f"after {wait.detail}" if wait.detail.startswith("step ") else wait.detail
+    if wait.reason is WaitReason.WAITING_STEP and wait.until is not None:
+        detail = ""  # the day, which the time tells too
     return Explained(reason=wait.reason, detail=detail, until=wait.until, zone=settings.zone, now=now)
 
 

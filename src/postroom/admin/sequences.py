@@ -55,32 +55,41 @@ async def sequence(request: Request, person: Viewer, id: str) -> Response:
 async def edit(request: Request, person: Operator, id: str) -> Response:
     """Save the form as the next version; or show it again: with a step more or less, previewed, with what is wrong."""
     place, form = await place_of(request, person), await request.form()
-    operations = campaigns_of(request)
-    found = await operations.sequence(place.workspace, id_in(id), workspaces=person.workspaces)
     steps, act = _steps_in(form), plain(form.get("act"))
-    shown: dict[str, Any] = {
-        "name": plain(form.get("name")),
-        "campaign": plain(form.get("campaign")),
-        "prospect": plain(form.get("prospect")),
-    }
-    if act == "add" and len(steps) < MOST_STEPS:
-        return await _page(request, person, place, found, steps=(*steps, StepForm(number=len(steps) + 1)), **shown)
-    if act.startswith("remove-"):
+    shown: dict[str, Any] = {name: plain(form.get(name)) for name in ("name", "campaign", "prospect")}
+    if act == "save":
+        try:
+            return await _saved(request, person, place, id_in(id), form, steps, shown)
+        except InvalidCampaign as error:
+            shown |= {"status": 422, "problem": error}
+            steps = _told(steps, error)
+    elif act == "add" and len(steps) < MOST_STEPS:
+        steps = (*steps, StepForm(number=len(steps) + 1))
+    elif act.startswith("remove-"):
         left = [step for step in steps if f"remove-{step.number}" != act] or list(steps)
-        numbered = tuple(replace(step, number=number) for number, step in enumerate(left, 1))
-        return await _page(request, person, place, found, steps=numbered, **shown)
-    if act != "save":
-        return await _page(request, person, place, found, steps=steps, preview=True, **shown)
-    try:
-        wanted = Sequence(id=found.id, name=shown["name"] or found.name, steps=tuple(map(_step_of, steps)))
-        saved = await operations.edit_sequence(
-            place.workspace, wanted, by=actor_of(request, person), workspaces=person.workspaces
-        )
-    except InvalidCampaign as error:
-        return await _page(request, person, place, found, status=422, steps=_told(steps, error), problem=error, **shown)
-    notice = "sequence_same" if saved.version == found.version else "sequence_saved"
-    query = {"campaign": shown["campaign"], "prospect": shown["prospect"]}
-    return RedirectResponse(with_notice(place.sequence(found.id, **query), notice), status_code=303)
+        steps = tuple(replace(step, number=number) for number, step in enumerate(left, 1))
+    else:
+        shown["preview"] = True
+    found = await campaigns_of(request).sequence(place.workspace, id_in(id), workspaces=person.workspaces)
+    return await _page(request, person, place, found, steps=steps, **shown)
+
+
+async def _saved(
+    request: Request,
+    person: Person,
+    place: Place,
+    id: str,
+    form: FormData,
+    steps: tuple[StepForm, ...],
+    shown: Mapping[str, str],
+) -> Response:
+    wanted = Sequence(id=id, name=shown["name"] or id, steps=tuple(map(_step_of, steps)))
+    saved = await campaigns_of(request).edit_sequence(
+        place.workspace, wanted, by=actor_of(request, person), workspaces=person.workspaces
+    )
+    notice = "sequence_same" if plain(form.get("version")) == str(saved.version) else "sequence_saved"
+    back = place.sequence(id, campaign=shown["campaign"], prospect=shown["prospect"])
+    return RedirectResponse(with_notice(back, notice), status_code=303)
 
 
 async def _page(

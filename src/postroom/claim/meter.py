@@ -46,6 +46,9 @@ class Meter:
     def took_over(self, emails: int) -> None:
         """So many emails were taken over from workers that are gone."""
 
+    def suppressed(self) -> None:
+        """An email was not sent, because nobody was left who may be mailed."""
+
     def tally(self) -> Tally:
         """What was counted so far."""
         return Tally()

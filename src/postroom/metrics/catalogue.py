@@ -97,12 +97,13 @@ ATTEMPTS = _counter(
 TAKEOVERS = _counter("lease_takeovers", "Emails that this worker took over from workers that were gone.")
 CLAIMED = _counter("claimed_emails", "Emails that this worker claimed.")
 SETTLED = _counter("settled_emails", "Emails of which this worker committed what came of them.")
+SUPPRESSED = _counter("suppressed_emails", "Emails that this worker did not send: nobody was left who may be mailed.")
 SEND = _histogram("send", "One attempt, from the first octet to the last reply; with connecting, where it had to.")
 CLAIM = _histogram("claim", "One claim of a batch of emails: the database's answer.")
 SETTLE = _histogram("settle", "One commit of a batch of outcomes: the database's answer.")
 QUEUE_LAG = _histogram("queue_lag", "From when an email was due to when this worker claimed it.")
 
-OF_A_WORKER = (ATTEMPTS, TAKEOVERS, CLAIMED, SETTLED, SEND, CLAIM, SETTLE, QUEUE_LAG)
+OF_A_WORKER = (ATTEMPTS, TAKEOVERS, CLAIMED, SETTLED, SUPPRESSED, SEND, CLAIM, SETTLE, QUEUE_LAG)
 """At the port of `postroom worker --metrics-port`: of that process, since it started."""
 
 PUBLISHED = _counter("dispatch_published", "Messages that this scheduler published, whatever came of them.")

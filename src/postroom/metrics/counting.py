@@ -55,6 +55,7 @@ class WorkerMeter(Meter):
         "send",
         "settle",
         "settled_emails",
+        "suppressed_emails",
         "takeovers",
     )
 
@@ -66,6 +67,7 @@ class WorkerMeter(Meter):
         self.takeovers = 0
         self.claimed_emails = 0
         self.settled_emails = 0
+        self.suppressed_emails = 0
         self.send = Buckets(SEND_SECONDS)
         self.claim = Buckets(DATABASE_SECONDS)
         self.settle = Buckets(DATABASE_SECONDS)
@@ -103,6 +105,9 @@ class WorkerMeter(Meter):
     def settled(self, emails: int, seconds: float) -> None:
         self.settle.add(seconds)
         self.settled_emails += emails
+
+    def suppressed(self) -> None:
+        self.suppressed_emails += 1
 
     def took_over(self, emails: int) -> None:
         self.takeovers += emails

@@ -53,6 +53,7 @@ class WorkerCollector(Collector):
         yield _counter(catalogue.TAKEOVERS, meter.takeovers)
         yield _counter(catalogue.CLAIMED, meter.claimed_emails)
         yield _counter(catalogue.SETTLED, meter.settled_emails)
+        yield _counter(catalogue.SUPPRESSED, meter.suppressed_emails)
         yield _histogram(catalogue.SEND, meter.send)
         yield _histogram(catalogue.CLAIM, meter.claim)
         yield _histogram(catalogue.SETTLE, meter.settle)

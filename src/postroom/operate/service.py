@@ -234,7 +234,7 @@ class Verbs(Suppressing):
     def enqueue(self, submission: Submission, *, by: By) -> Plan[Receipt]:
         """Put an email into the outbox; who did is in the audit log."""
         order = self.rules.order(submission, now=self.now())
-        [receipt] = yield from enqueue([order])
+        [receipt] = yield from enqueue([order], rules=self.rules.suppressions)
         yield from line(by, "enqueue", id=receipt.id, kind=order.kind, duplicate=receipt.duplicate or None)
         return receipt
 

@@ -128,10 +128,10 @@ class InlineSender:
             taken = await self._take_on(order, durable=True)
             if isinstance(taken, SendOutcome):
                 return taken
-            if taken.email.order is not None or taken.suppressed:
-                # Not stored after all, so that only its end can say that it is safe; or some of it goes nowhere.
+            if taken.email.order is not None or taken.goes_nowhere:
+                # Not stored after all, so that only its end can say that it is safe; or its end is known already.
                 return await taken.outcome(2 * self._limit)
-            return SendOutcome(id=order.id, queued=True)
+            return SendOutcome(id=order.id, queued=True, suppressed=taken.suppressed)
 
     async def close(self) -> None:
         """Bring what has begun to its end, give back what has not, and let every caller go."""
@@ -187,7 +187,8 @@ class InlineSender:
                 return refused(order, error)
             logger.error("sending inline without a row", error=words_of(error))
             email = as_claimed(leased, now=self._clock.now(), row=False, perhaps=True)
-            return self._begin(engine, InHand(email), asked)
+            # Nobody can be asked about it; only what can be unsubscribed from has to be.
+            return self._begin(engine, InHand(email), asked, cleared=not email.unsubscribable)
         return await self._admitted(engine, admission, asked)
 
     async def _admission(self, engine: Engine, order: Order, *, store: bool) -> Admission:

@@ -95,6 +95,11 @@ class InHand:
         self.gone = asyncio.Event()
         """It is recorded, or somebody else's."""
 
+    @property
+    def goes_nowhere(self) -> bool:
+        """Nobody is left who may have it."""
+        return bool(self.suppressed) and set(self.suppressed).issuperset(recipients_in(self.email.envelope))
+
     async def outcome(self, patience: float) -> SendOutcome:
         """What became of it, recorded if that does not take long; after so many seconds, that it is under way."""
         await _within(patience, self.concluded)

@@ -7,7 +7,8 @@ email is not sent, and the database says what becomes of it. For an email that c
 always asked, as late as can be: the server waits for the message then.
 
 Further reasons why an email must not leave just now belong into `_asked`: plans that are carried out one after another
-in one visit to the database, each of which objects or does not. The first objection counts.
+in one visit to the database, each of which objects or does not. The first objection counts. On SQLite they are carried
+out in another thread, so they look at what is here and change nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from postroom.claim.meter import UNMETERED, Meter
 from postroom.compose.frozen import recipients_in
 from postroom.errors import StoreUnavailable
 from postroom.logs import logger
@@ -43,11 +45,12 @@ Ask = Callable[[Parcel], Plan[Objection | None]]
 class Clearance:
     """Lets emails leave, or says why not."""
 
-    def __init__(self, database: AsyncDatabase, *, records: Records, stops: Stops) -> None:
+    def __init__(self, database: AsyncDatabase, *, records: Records, stops: Stops, meter: Meter = UNMETERED) -> None:
         self._database = database
         self._records = records
         self._held = records.held
         self._stops = stops
+        self._meter = meter
         self._asked: tuple[Ask, ...] = (self._suppressed,)
 
     def also_ask(self, ask: Ask) -> None:
@@ -79,7 +82,10 @@ class Clearance:
         stopping = self._stops.stopping(email, addresses, known)
         if not stopping or self._was_accepted(email):
             return email
-        found = _without(email, addresses, stopping)
+        try:
+            found = _without(email, addresses, stopping)
+        except Exception:  # noqa: BLE001  what is damaged about it is found out when it is packed
+            return email
         if isinstance(found, Claimed):
             return found
         self._settle(found)
@@ -121,10 +127,13 @@ class Clearance:
         """Ask the database whether anything speaks against a parcel now. What cannot be asked has to wait."""
         try:
             async with asyncio.timeout(PATIENCE):
-                return await self._database.run(self._objection(parcel), writes=False, atomic=False)
+                objection = await self._database.run(self._objection(parcel), writes=False, atomic=False)
         except (StoreUnavailable, TimeoutError) as error:
             logger.warning("whether an email may leave cannot be asked", email_id=parcel.claim.id, error=str(error))
             return NotNow(reason="the database could not be asked whether it may leave", seconds=AWAY)
+        if objection is None and self._stops.alert:
+            self._stops.forget(parcel.claimed, parcel.payload.recipients)
+        return objection
 
     async def set_aside(self, parcel: Parcel) -> None:
         """Do with a parcel that did not leave what spoke against it. Where its lease was lost, giving it back does
@@ -149,7 +158,6 @@ class Clearance:
         """Whether its recipients may be mailed. Of several the others get it when it is claimed anew."""
         addresses = parcel.payload.recipients
         known = yield from suppressions_of(addresses)
-        self._stops.learn(addresses, known)
         stopping = self._stops.stopping(parcel.claimed, addresses, known)
         if not stopping:
             return None
@@ -163,6 +171,7 @@ class Clearance:
     def _settle(self, settled: Settlement) -> None:
         logger.info("email not sent", email_id=settled.claim.id, why=settled.last_error)
         self._records.hand_on(settled)
+        self._meter.suppressed()
 
 
 class _Look(LastLook):

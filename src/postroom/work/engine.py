@@ -121,8 +121,8 @@ class Engine:
         self.rendering = Rendering(
             database, records=self.records, loading=self._loading, render=settings.render, limits=settings.limits
         )
-        self.stops = Stops(database, holdings=self.held, clock=self.clock, rules=settings.suppressions)
-        self.clearance = Clearance(database, records=self.records, stops=self.stops)
+        self.stops = Stops(database, holdings=self.held, rules=settings.suppressions)
+        self.clearance = Clearance(database, records=self.records, stops=self.stops, meter=meter)
         self._grapevine = Grapevine(database, soon=self.crew.run_errand)
         self._room = Room()
         self.routes = {route.name: self._attempts(route) for route in routes}

@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
 
-from postroom.claim.clock import DatabaseClock
 from postroom.claim.leases import Holdings
+from postroom.errors import StoreUnavailable
 from postroom.store.contract import Claim, Claimed
 from postroom.store.open import AsyncDatabase
 from postroom.store.suppressions import (
@@ -47,25 +47,25 @@ class _Heard:
 class Stops:
     """What was heard of lately."""
 
-    def __init__(
-        self, database: AsyncDatabase, *, holdings: Holdings, clock: DatabaseClock, rules: SuppressionRules
-    ) -> None:
+    def __init__(self, database: AsyncDatabase, *, holdings: Holdings, rules: SuppressionRules) -> None:
         self.alert = False
         """Something was heard of that may concern an email in hand."""
         self.rules = rules
         self._database = database
         self._held = holdings
-        self._clock = clock
         self._heard: dict[str, _Heard] = {}
         self._about: dict[str, list[Suppression]] = {}
         self._crowded = -inf
         """When there was last too much to remember."""
 
     async def listen(self) -> None:
-        """Hear what is new."""
+        """Hear what is new. While the database is away, which other duties tell of, there is nothing to hear."""
         asked = time.monotonic()
-        plan = suppressions_since(WINDOW, limit=MOST + 1)
-        entries = await self._database.run(plan, writes=False, atomic=False)
+        try:
+            plan = suppressions_since(WINDOW, limit=MOST + 1)
+            entries = await self._database.run(plan, writes=False, atomic=False)
+        except StoreUnavailable:
+            return
         if len(entries) > MOST:
             self._crowded, entries = asked, []
         oldest = self._held.oldest
@@ -94,11 +94,9 @@ class Stops:
         """Too much has happened since an email was claimed to know here what concerns it."""
         return self._held.held_since(claim) <= self._crowded
 
-    def learn(self, addresses: Iterable[str], known: Known) -> None:
-        """What the database says of these addresses: entries that were taken away again are forgotten."""
-        there = {entry.id for entries in known.values() for entry in entries}
-        asked = set(map(normal_address, addresses))
-        gone = {id for id, heard in self._heard.items() if heard.entry.address in asked and id not in there}
+    def forget(self, email: Claimed, addresses: Iterable[str]) -> None:
+        """Entries that would stop an email were taken away again: the database does not know them any more."""
+        gone = {entry.id for entry in self.stopping(email, addresses, self._about).values()}
         if gone:
             self._remember({id: heard for id, heard in self._heard.items() if id not in gone})
 

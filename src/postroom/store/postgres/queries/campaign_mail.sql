@@ -365,7 +365,7 @@ WHERE workspace = :workspace::text AND id = :campaign::text;
 SELECT DISTINCT m.prospect_id
 FROM postroom.campaign_mails m
 WHERE m.workspace = :workspace::text
-    AND m.prospect_id IN (SELECT json_array_elements_text((:prospects::text)::json))
+    AND m.prospect_id = ANY (ARRAY (SELECT json_array_elements_text((:prospects::text)::json)))
     AND m.sequence_id = :sequence::text;
 
 -- Settle what the launch has decided of enrolments.
@@ -380,13 +380,22 @@ FROM json_to_recordset((:enrolments::text)::json)
     AS pinned (prospect text, status text, version integer, sender text, reason text)
 WHERE e.workspace = :workspace::text AND e.campaign_id = :campaign::text AND e.prospect_id = pinned.prospect;
 
--- When mails are to leave, by the forecast.
+-- When mails are to leave, by the forecast. Each is looked up by itself, and changed by its primary key: while a launch
+-- fills the table, the planner knows nothing of what is in it.
 -- name: plan_mails
+WITH slot AS MATERIALIZED (
+    SELECT (
+        SELECT m.email_id
+        FROM postroom.campaign_mails m
+        WHERE m.workspace = :workspace::text AND m.campaign_id = s.campaign AND m.number = s.number AND m.step = s.step
+        LIMIT 1
+    ) AS id, s.at
+    FROM json_to_recordset((:slots::text)::json) AS s (campaign text, number bigint, step integer, at timestamptz)
+)
 UPDATE postroom.campaign_mails AS m
 SET planned_at = slot.at
-FROM json_to_recordset((:slots::text)::json) AS slot (campaign text, number bigint, step integer, at timestamptz)
-WHERE m.workspace = :workspace::text AND m.campaign_id = slot.campaign AND m.number = slot.number
-    AND m.step = slot.step AND m.state IN ('waiting', 'ready');
+FROM slot
+WHERE m.email_id = slot.id AND m.email_id = ANY (ARRAY (SELECT id FROM slot)) AND m.state IN ('waiting', 'ready');
 
 -- The mails of a campaign by where they stand, and why.
 -- name: campaign_totals

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-from postroom.campaigns.checking import Draft, whole_draft
 from postroom.campaigns.counting import NOTHING, WORKSPACE, counts_on
 from postroom.campaigns.drafts import campaigns_after, senders_of, waiting_in_running_campaigns
 from postroom.campaigns.explaining import Explained, explain
@@ -38,6 +37,7 @@ from postroom.campaigns.settings import SendingSettings
 from postroom.campaigns.totals import Totals, totals_of
 from postroom.campaigns.turns import Planned
 from postroom.campaigns.values import MOST_STEPS, Campaign, Enrolment, Prospect, Sender, Step
+from postroom.campaigns.whole import Draft, whole_draft
 from postroom.campaigns.window import window_at
 from postroom.campaigns.workspace import workspace_settings
 from postroom.operate.campaign_recording import check_seen

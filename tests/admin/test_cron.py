@@ -20,7 +20,8 @@ from postroom.accounts import chance
 from postroom.accounts.values import Role
 from postroom.admin.ticking import Tick, Ticking
 from postroom.store.deployment import stamp_if_nobody_has
-from postroom.testing import Moment, ScriptedSmtp
+from postroom.testing import MemoryTransport, Moment, ScriptedSmtp
+from postroom.web import admin
 from tests.admin.callers import caller, token_for
 from tests.admin.campaign_house import NORTH, CampaignHouse, campaign_house, data_of, error_of
 from tests.admin.desk import served
@@ -256,6 +257,27 @@ async def test_nothing_is_sent_where_workers_are_switched_off(small_house: Campa
         assert error_of(await cron.post(SEND, headers=SHOWN), 409)["code"] == "not_done"
 
     assert server.messages == []
+
+
+async def test_the_app_of_a_blocking_outbox_sends_by_its_own_way_out(migrated_sqlite_url: str) -> None:
+    way_out = MemoryTransport()
+    with Outbox(migrated_sqlite_url, transport=way_out) as outbox:
+        outbox.enqueue_many(list(letters(2)))
+        async with caller(admin(outbox)) as cron:
+            assert data_of(await cron.post(SEND, headers=SHOWN))["sent"] == 2
+
+    assert way_out.attempts == 2
+
+
+async def test_where_no_way_out_is_known_that_is_told(
+    migrated_sqlite_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("POSTROOM_SMTP")
+    with Outbox(migrated_sqlite_url) as outbox:
+        async with caller(admin(outbox)) as cron:
+            told = error_of(await cron.post(SEND, headers=SHOWN), 409)
+
+    assert "POSTROOM_SMTP" in told["message"]
 
 
 def test_the_line_of_the_how_to_sends_what_is_due(small_outbox: Outbox, server: ScriptedSmtp) -> None:

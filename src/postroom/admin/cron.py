@@ -21,6 +21,7 @@ from postroom.admin.security import too_many
 from postroom.admin.shapes import Shape
 from postroom.admin.ticking import Tick, Ticking
 from postroom.admin.visit import address_of
+from postroom.errors import ConfigurationError
 
 _ERRORS = {
     401: "The secret is missing, or another one.",
@@ -68,7 +69,11 @@ async def send_emails(
             remedy="call a process that may send",
         )
     ticking = cast("Ticking", request.app.state.ticking)
-    return Success(data=TickShape.of(await ticking.tick()))
+    try:
+        return Success(data=TickShape.of(await ticking.tick()))
+    except ConfigurationError as error:  # nothing that whoever asks could change about the request
+        remedy = "change the settings of the web app"
+        raise ApiError(status=409, code="not_done", message=str(error), remedy=remedy) from error
 
 
 def _check_secret(request: Request, expected: SecretStr | None, shown: str) -> None:

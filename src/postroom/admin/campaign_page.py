@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from random import Random
 from typing import Any
 
@@ -22,7 +22,6 @@ from postroom.admin.rendering import is_refresh, render
 from postroom.admin.workshop import workshop_of
 from postroom.campaigns.checking import Checked, Problem, Severity
 from postroom.campaigns.forecasting import Forecast, forecast
-from postroom.campaigns.settings import SendingSettings
 from postroom.campaigns.window import local_date
 from postroom.errors import InvalidCampaign
 from postroom.operate.campaign_looks import Drafted, Numbers
@@ -126,7 +125,7 @@ def _drawn(
         others[day] = others.get(day, 0) + mails
     facts = Facts(
         settings=settings,
-        today=_today(settings, now),
+        today=local_date(settings, now),
         sent=numbers.sent,
         planned=planned,
         others=others,
@@ -135,11 +134,7 @@ def _drawn(
     return calendar(facts)
 
 
-def _sent_by_others(numbers: Numbers) -> Iterator[tuple[Any, int]]:
+def _sent_by_others(numbers: Numbers) -> Iterator[tuple[date, int]]:
     for each in numbers.days:
         if (others := each.accepted - numbers.sent.get(each.day, 0)) > 0:
             yield each.day, others
-
-
-def _today(settings: SendingSettings, now: datetime) -> Any:
-    return local_date(settings, now)

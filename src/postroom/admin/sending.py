@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from itertools import islice
 from typing import Annotated, Any
 from zoneinfo import available_timezones
@@ -186,5 +187,7 @@ def _percent(share: float | None) -> str:
     return "" if share is None else f"{share * 100:.6f}".rstrip("0").rstrip(".")
 
 
+@cache
 def _zones() -> tuple[str, ...]:
+    """Places to choose from; looked up once, for that reads many files."""
     return tuple(sorted(zone for zone in available_timezones() if "/" in zone and not zone.startswith("Etc/")))

@@ -30,7 +30,7 @@ from postroom.store.consequences import Matched, stop_after
 from postroom.store.contract import moment
 from postroom.store.plan import Plan, ask
 from postroom.store.returns import Note, Noted
-from postroom.store.suppressions import Stop, suppress
+from postroom.store.suppressions import Stop, normal_address, suppress
 from postroom.vocabulary import EmailId, EnrolmentStatus, Return, SuppressionReason, SuppressionScope, WaitReason
 
 
@@ -69,9 +69,9 @@ def _follow(noted: Noted, workspace: str, mail: MentionedMail | None) -> Plan[No
         case Return.BOUNCED if noted.suppressed or (yield from _suppressed_late(noted, mail)):
             said = " ".join(str(part) for part in (note.code, note.status) if part)
             reason = f"{Return.BOUNCED}: {said}" if said else str(Return.BOUNCED)
-            yield from _ended_for_good(workspace, note, mail, EnrolmentStatus.BOUNCED, reason)
+            yield from _ended_for_good(noted, workspace, mail, EnrolmentStatus.BOUNCED, reason)
         case Return.COMPLAINED if noted.suppressed or (yield from _suppressed_late(noted, mail)):
-            yield from _ended_for_good(workspace, note, mail, EnrolmentStatus.COMPLAINED, str(Return.COMPLAINED))
+            yield from _ended_for_good(noted, workspace, mail, EnrolmentStatus.COMPLAINED, str(Return.COMPLAINED))
         case Return.UNSUBSCRIBED if mail is not None:
             yield from suppress(_wish(mail))
             yield from _end(workspace, mail.prospect_id, EnrolmentStatus.UNSUBSCRIBED, str(Return.UNSUBSCRIBED))
@@ -97,13 +97,14 @@ def _wish(mail: MentionedMail) -> list[Stop]:
 
 
 def _ended_for_good(
-    workspace: str, note: Note, mail: MentionedMail | None, ends: EnrolmentStatus, reason: str
+    noted: Noted, workspace: str, mail: MentionedMail | None, ends: EnrolmentStatus, reason: str
 ) -> Plan[None]:
     """The person who has this address now is mailed no more; the mail counts whoever that is."""
-    found = yield from find_prospect(workspace, note.address or (mail.address if mail else ""))
+    address = noted.note.address if noted.suppressed or mail is None else mail.address
+    found = yield from find_prospect(workspace, address)
     yield from _end(workspace, found.id if found else None, ends, reason)
     if mail is not None:
-        yield from _count(mail, Return(note.what))
+        yield from _count(mail, Return(noted.note.what))
 
 
 def _count(mail: MentionedMail, what: Return) -> Plan[None]:
@@ -128,7 +129,7 @@ def _suppressed_late(noted: Noted, mail: MentionedMail | None) -> Plan[bool]:
     if mail is None or noted.workspace is not None:
         return False
     note = noted.note
-    named = {note.address, *note.aliases} - {""}
+    named = {normal_address(each) for each in (note.address, *note.aliases) if each}
     signed = any(mention.signed and mention.id == mail.id for mention in note.mentions)
     stop = stop_after(
         Matched(

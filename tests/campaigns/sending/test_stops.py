@@ -198,7 +198,13 @@ def test_nothing_else_stops_anybody_p12(two: Stage, fields: dict[str, Any]) -> N
 
 def test_it_is_heard_when_the_email_itself_is_not_kept_p12(two: Stage) -> None:
     two.run(forget(two.mail("p1:spring-words:1").id))
-    came_back(two, about(two, Return.BOUNCED, "p1:spring-words:1"))
+    stranger = about(two, Return.BOUNCED, "p1:spring-words:1", address="a.stranger@example.net")
+    came_back(two, stranger)
+    assert ended(two)["summer"] == ("active", None)
+    alias = about(
+        two, Return.BOUNCED, "p1:spring-words:1", address="p1@inside.example.org", aliases=("P1@example.org",)
+    )
+    came_back(two, alias)
 
     assert ended(two)["summer"] == ("bounced", "bounced: 550 5.1.1")
     assert [entry.reason for entry in two.run(suppressions(limit=9))] == [SuppressionReason.HARD_BOUNCE]

@@ -360,40 +360,36 @@ WHERE workspace = :workspace AND id = :campaign;
 -- Who has, or had, mail of a sequence already.
 -- name: scheduled_already
 SELECT DISTINCT m.prospect_id
-FROM postroom_campaign_mails m
-WHERE m.workspace = :workspace
-    AND m.prospect_id IN (SELECT value FROM json_each(:prospects))
-    AND m.sequence_id = :sequence;
+FROM json_each(:prospects) AS named
+CROSS JOIN postroom_campaign_mails m ON m.workspace = :workspace AND m.prospect_id = named.value
+WHERE m.sequence_id = :sequence;
 
 -- Settle what the launch has decided of enrolments.
 -- name: pin_enrolments
-UPDATE postroom_enrolments AS e
-SET status = pinned.status,
-    sequence_version = pinned.version,
-    sender_id = pinned.sender,
-    reason = pinned.reason,
+DELETE FROM postroom_picked;
+INSERT OR IGNORE INTO postroom_picked (id, worker)
+SELECT json_extract(value, '$.prospect'), value
+FROM json_each(:enrolments);
+UPDATE postroom_enrolments
+SET status = (SELECT json_extract(worker, '$.status') FROM postroom_picked WHERE id = prospect_id),
+    sequence_version = (SELECT json_extract(worker, '$.version') FROM postroom_picked WHERE id = prospect_id),
+    sender_id = (SELECT json_extract(worker, '$.sender') FROM postroom_picked WHERE id = prospect_id),
+    reason = (SELECT json_extract(worker, '$.reason') FROM postroom_picked WHERE id = prospect_id),
     updated_at = :now
-FROM (
-    SELECT
-        json_extract(value, '$.prospect') AS prospect, json_extract(value, '$.status') AS status,
-        json_extract(value, '$.version') AS version, json_extract(value, '$.sender') AS sender,
-        json_extract(value, '$.reason') AS reason
-    FROM json_each(:enrolments)
-) AS pinned
-WHERE e.workspace = :workspace AND e.campaign_id = :campaign AND e.prospect_id = pinned.prospect;
+WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id IN (SELECT id FROM postroom_picked);
 
--- When mails are to leave, by the forecast.
+-- When mails are to leave, by the forecast. Each is looked up by itself, and changed by its primary key.
 -- name: plan_mails
-UPDATE postroom_campaign_mails AS m
-SET planned_at = slot.at
-FROM (
-    SELECT
-        json_extract(value, '$.campaign') AS campaign, json_extract(value, '$.number') AS number,
-        json_extract(value, '$.step') AS step, json_extract(value, '$.at') AS at
-    FROM json_each(:slots)
-) AS slot
-WHERE m.workspace = :workspace AND m.campaign_id = slot.campaign AND m.number = slot.number
-    AND m.step = slot.step AND m.state IN ('waiting', 'ready');
+DELETE FROM postroom_picked;
+INSERT OR IGNORE INTO postroom_picked (id, worker)
+SELECT m.email_id, json_extract(slot.value, '$.at')
+FROM json_each(:slots) AS slot
+CROSS JOIN postroom_campaign_mails m
+    ON m.workspace = :workspace AND m.campaign_id = json_extract(slot.value, '$.campaign')
+    AND m.number = json_extract(slot.value, '$.number') AND m.step = json_extract(slot.value, '$.step');
+UPDATE postroom_campaign_mails
+SET planned_at = CAST((SELECT worker FROM postroom_picked WHERE id = email_id) AS INTEGER)
+WHERE email_id IN (SELECT id FROM postroom_picked) AND state IN ('waiting', 'ready');
 
 -- The mails of a campaign by where they stand, and why.
 -- name: campaign_totals

@@ -121,6 +121,7 @@ def _awaiting(outbox: Outbox | AsyncOutbox) -> AsyncOutbox:
     twin.rules = outbox.rules
     twin.database = cast("AsyncDatabase", InThreads(outbox.database))
     twin._inline = outbox._inline
+    twin._transport = outbox._transport
     return twin
 
 

@@ -41,6 +41,11 @@ FORMATS: dict[str, st.SearchStrategy[str]] = {
     "route": st.just("default"),
 }
 
+_PROSPECTS = st.lists(_BARE.filter(lambda address: '"' not in address), max_size=5).map(
+    lambda addresses: "\n".join(["email", *addresses]).encode()
+)
+"""A file of prospects. What a row may hold is told of each row, and refuses no file."""
+
 
 def _quoted(owner: str) -> str:
     escaped = owner.replace("\\", "\\\\").replace('"', '\\"')
@@ -51,6 +56,7 @@ def register() -> None:
     """Teach schemathesis what the formats stand for."""
     for name, strategy in FORMATS.items():
         schemathesis.openapi.format(name, strategy)
+    schemathesis.openapi.media_type("text/csv", _PROSPECTS)
 
 
 def as_no_schema_can_say(body: Any) -> Any:

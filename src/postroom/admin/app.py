@@ -12,8 +12,10 @@ from fastapi.staticfiles import StaticFiles
 
 from postroom import __version__
 from postroom.accounts.values import Role
-from postroom.admin import api, errors, gallery, health, security, suppressions_api
+from postroom.admin import api, campaign_api, campaign_import, cron, errors, gallery, health, security, suppressions_api
 from postroom.admin.described import within
+from postroom.admin.launches import Launches
+from postroom.admin.ticking import Ticking
 from postroom.admin.unsubscribing import unsubscribe_route
 from postroom.admin.workshop import Workshop
 from postroom.operate import AsyncOperations
@@ -46,6 +48,8 @@ def build(outbox: AsyncOutbox, *, dev: bool = False, among_regions: bool = False
     app.openapi = lambda: within(outbox.rules.limits, FastAPI.openapi(app))  # type: ignore[method-assign]
     app.state.operations = AsyncOperations(outbox)
     app.state.workshop = Workshop()
+    app.state.launches = Launches()
+    app.state.ticking = Ticking(outbox)
     app.state.among_regions = among_regions
     errors.install(app)
     security.install(app, outbox, outbox.settings, dev=dev)
@@ -54,6 +58,9 @@ def build(outbox: AsyncOutbox, *, dev: bool = False, among_regions: bool = False
     app.router.routes.append(unsubscribe_route({outbox.settings.region: outbox}))
     app.include_router(api.router)
     app.include_router(suppressions_api.router)
+    app.include_router(campaign_api.router)
+    app.include_router(campaign_import.router)
+    app.include_router(cron.router)
     app.add_api_route("/api/admin/openapi.json", _description, include_in_schema=False, dependencies=[_VIEWER])
     for part in PARTS:
         if _is_there(part):

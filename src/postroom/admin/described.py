@@ -9,8 +9,9 @@ from __future__ import annotations
 from base64 import b64decode
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
 
+from postroom.campaigns.values import LONGEST_ID
 from postroom.compose import Limits
 from postroom.compose.email import LONGEST_TAG
 from postroom.compose.safety import LONGEST_VALUE
@@ -62,6 +63,21 @@ Tag: TypeAlias = Annotated[
 
 Label: TypeAlias = Annotated[str, StringConstraints(max_length=LONGEST_NAME), _format("printable-text", "booking")]
 """Of a kind or a workspace."""
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("holds characters that cannot be printed")
+    return text
+
+
+WorkspaceName: TypeAlias = Annotated[
+    str, StringConstraints(max_length=LONGEST_ID), AfterValidator(_printable), _format("printable-text", "north")
+]
+"""Of a workspace that has campaigns; empty for the one without a name."""
+
+CampaignName: TypeAlias = WorkspaceName
+"""The id of a campaign."""
 
 FileName: TypeAlias = Annotated[str, _format("file-name", "menu.pdf")]
 """A bare name: no path, no control or text-direction characters."""

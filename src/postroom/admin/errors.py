@@ -1,5 +1,7 @@
 """Every error of the web app in one shape: `{"error": {"code": "…", "message": "…", "remedy": "…"}}`.
 
+Where answers say whether they are good news (`{"success": true, "data": …}`), an error says `"success": false` too.
+
 What happened, under a name that programs can trust, and what to do next. Nothing that was sent to us is repeated, so
 an error can be shown and logged as it is. People who look at pages get the same words on a page.
 """
@@ -9,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
+from typing import Any
 from urllib.parse import quote
 
 from fastapi import FastAPI, Request
@@ -38,6 +41,9 @@ from postroom.operate.suppression_rights import SAID_NO, RemovalUnconfirmed, Sup
 
 ERROR_PAGE = "error.html"
 
+ENVELOPED = ("/api/campaigns", "/api/workspaces", "/api/cron")
+"""Beneath these every answer is `{"success": …}`, with `data` or `error`."""
+
 _METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
 
 
@@ -54,7 +60,7 @@ class ApiError(Exception):
         self.remedy = remedy
         self.headers: Mapping[str, str] = headers or {}
 
-    def as_record(self) -> dict[str, dict[str, str]]:
+    def as_record(self) -> dict[str, Any]:
         return {"error": {"code": self.code, "message": self.message, "remedy": self.remedy}}
 
 
@@ -75,7 +81,10 @@ async def _told(request: Request, error: Exception) -> Response:
         told.headers = {"Allow": ", ".join(_methods_at(request))}
     if path_of(request).startswith("/admin") and _has_error_page():
         return render(request, ERROR_PAGE, status=told.status, headers=told.headers, error=told)
-    return JSONResponse(told.as_record(), status_code=told.status, headers=dict(told.headers))
+    record = told.as_record()
+    if path_of(request).startswith(ENVELOPED):
+        record = {"success": False, **record}
+    return JSONResponse(record, status_code=told.status, headers=dict(told.headers))
 
 
 def _meant(request: Request) -> str | None:
@@ -167,6 +176,8 @@ def _of_postroom(error: PostroomError) -> ApiError:
             return ApiError(
                 status=422, code="invalid_email", message=f"{error.field}: {error.problem}", remedy=error.remedy
             )
+        case InvalidCampaign(field="status" | "version"):
+            return ApiError(status=409, code="not_applicable", message=error.problem, remedy=error.remedy)
         case InvalidCampaign():
             return ApiError(
                 status=422, code="invalid_campaign", message=f"{error.field}: {error.problem}", remedy=error.remedy

@@ -140,7 +140,7 @@ def _refusal(request: Request, visit: Visit) -> Exception:
     if visit.forged_token:
         limiter: Limiter = request.app.state.forgeries
         if wait := limiter.wait(address_of(request), time.monotonic()):
-            return _too_many(wait, "too many tokens that stand for nothing")
+            return too_many(wait, "too many tokens that stand for nothing")
         return _error(401, "bad_token", "the token stands for nothing", "make one with `postroom user token`")
     if not _is_page(request) or is_dev(request):
         return _error(401, "not_signed_in", "nobody is signed in", "sign in at /admin/sign-in, or show an API token")
@@ -189,7 +189,7 @@ def _root(request: Request) -> str:
     return root_of(request)
 
 
-def _too_many(wait: float, message: str) -> ApiError:
+def too_many(wait: float, message: str) -> ApiError:
     seconds = ceil(wait)
     remedy = f"wait {seconds} s"
     return ApiError(status=429, code="too_many", message=message, remedy=remedy, headers={"Retry-After": str(seconds)})

@@ -147,6 +147,9 @@ class Settings(BaseSettings):
     public_url: PublicUrl = ""
     """Where people reach the web app, such as `https://mail.example.org`: links by which somebody unsubscribes lead
     there."""
+    cron_secret: SecretStr | None = None
+    """What a cron job shows to have the web app send what is due: `POST /api/cron/send-emails`; if not given, that is
+    not there."""
     max_recipients: int = 1_000
     max_bytes: int = 25_000_000
     max_key: int = 256
@@ -272,7 +275,7 @@ class Settings(BaseSettings):
         """Everything in here that nobody may read, for those who hide it: URLs with passwords, and keys."""
         tables = (table.transport for table in self.routes.values())
         signing = (*self.webhooks.secrets, *(event.secret for event in self.events))
-        for secret in (self.database, self.smtp, self.broker, self.secret, *tables, *signing):
+        for secret in (self.database, self.smtp, self.broker, self.secret, self.cron_secret, *tables, *signing):
             if secret is not None:
                 yield secret.get_secret_value()
         yield from self._previous_secrets()

@@ -1,0 +1,315 @@
+"""The JSON API of campaigns: what is scheduled, what is to leave, and the acts on a campaign.
+
+Every answer is `{"success": true, "data": …}` or `{"success": false, "error": …}`. A campaign is one of a workspace,
+which `?workspace=` names; another workspace's is not there. What is done here are the acts that pages and the command
+line have, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from datetime import date
+from functools import partial
+from random import Random
+from typing import Annotated, Any
+from urllib.parse import unquote
+
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from pydantic import BeforeValidator, Field, StrictBool, StringConstraints
+
+from postroom.accounts.values import Person
+from postroom.admin.api import Operator, Viewer, Who, may_answer
+from postroom.admin.campaign_places import campaigns_of, forget_outlook, looks_of
+from postroom.admin.campaign_shapes import (
+    CampaignShape,
+    CampaignsShape,
+    CancelledShape,
+    FailureShape,
+    ForecastShape,
+    LaunchShape,
+    PausedShape,
+    PendingShape,
+    QuotaShape,
+    ScheduledEmailsShape,
+    ScheduleShape,
+    Success,
+    WholeCampaignShape,
+)
+from postroom.admin.described import CampaignName, WorkspaceName
+from postroom.admin.errors import ApiError
+from postroom.admin.launches import Progress, UnderWay, launches_of
+from postroom.admin.parsing import JsonRoute
+from postroom.admin.places import operations_of
+from postroom.admin.requests import Request as Body
+from postroom.admin.requests import Why
+from postroom.admin.workshop import workshop_of
+from postroom.campaigns.forecasting import forecast
+from postroom.campaigns.launching import Launched
+from postroom.campaigns.values import LONGEST_ID
+from postroom.errors import NotInWorkspace
+from postroom.operate import Actor
+from postroom.operate.campaign_looks import LONGEST_LIST
+from postroom.operate.campaign_plan import MOST, schedule_plan
+from postroom.operate.campaign_recording import check_seen
+from postroom.operate.campaign_schedule import LONGEST_PAGE, AsyncCampaignSchedule
+from postroom.templates.found import find_portals
+from postroom.vocabulary import CampaignStatus
+
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+NAMELESS = "-"
+"""In a path, the workspace whose name is empty."""
+
+
+def failures(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The errors of every route, in the shape that they have here."""
+    return {status: {**told, "model": FailureShape} for status, told in may_answer(*statuses).items()}
+
+
+def _as_described(value: object) -> object:
+    """Only what the description calls a date: a bare number would otherwise be seconds since 1970."""
+    if not isinstance(value, str) or not _DATE.fullmatch(value):
+        raise ValueError("a date reads like 2026-05-17")
+    return value
+
+
+router = APIRouter(prefix="/api", responses=failures(404), route_class=JsonRoute, tags=["campaigns"])
+
+_GOES_ON = {**failures(409), 202: {"model": Success[LaunchShape], "description": "It goes on; ask again."}}
+
+Day = Annotated[date, BeforeValidator(_as_described)]
+Segment = Annotated[
+    str, Path(description="An id as one part of the path; `/` and `%` in it are written `%252F` and `%2525`.")
+]
+
+
+class LaunchRequest(Body):
+    """How to launch; nothing need be said."""
+
+    again: StrictBool = False
+    """Also a campaign that was cancelled."""
+
+
+class EmailsRequest(Body):
+    """Which piece of the scheduled emails."""
+
+    workspace: WorkspaceName | None = None
+    after: Annotated[str, StringConstraints(pattern=r"^[0-9]{1,15}\.[0-9]{1,4}$")] | None = None
+    """The `next` of the piece before."""
+    limit: Annotated[int, Field(ge=1, le=LONGEST_PAGE)] = 50
+
+    @property
+    def place(self) -> tuple[int, int]:
+        number, _, step = (self.after or "0.0").partition(".")
+        return int(number), int(step)
+
+
+def workspace_for(person: Person, given: str | None) -> str:
+    """The workspace that is meant: the one that is named, else the only one the person has, else the nameless one."""
+    if given is not None:
+        return given
+    return next(iter(person.workspaces)) if person.workspaces and len(person.workspaces) == 1 else ""
+
+
+def id_in(part: str, what: str = "campaign") -> str:
+    """The id that is written in a part of a path. What cannot be one is as one that is not there."""
+    id = unquote(part)
+    if len(id) > LONGEST_ID or not id.isprintable():
+        raise NotInWorkspace(what, "", "", "take one from `GET /api/campaigns`")
+    return id
+
+
+class Asked:
+    """One request about campaigns: who asks, in which workspace, and whom it is asked of."""
+
+    def __init__(self, request: Request, person: Person, workspace: str) -> None:
+        self.request = request
+        self.campaigns = campaigns_of(request)
+        self.looks = looks_of(request)
+        self.schedule = AsyncCampaignSchedule(operations_of(request).outbox)
+        self.workspace = workspace
+        self.seen = person.workspaces
+
+    def forget(self) -> None:
+        """Something was done: what pages have looked ahead at is out of date."""
+        forget_outlook(self.request, self.workspace)
+
+
+Workspace = Annotated[
+    WorkspaceName | None,
+    Query(description="Whose campaigns; by default the only workspace of the caller, else the nameless."),
+]
+
+
+async def _looking(request: Request, person: Viewer, workspace: Workspace = None) -> Asked:
+    return Asked(request, person, workspace_for(person, workspace))
+
+
+async def _acting(request: Request, person: Operator, workspace: Workspace = None) -> Asked:
+    return Asked(request, person, workspace_for(person, workspace))
+
+
+Looking = Annotated[Asked, Depends(_looking)]
+Acting = Annotated[Asked, Depends(_acting)]
+
+
+@router.get("/campaigns")
+async def list_campaigns(
+    asked: Looking, after: Annotated[CampaignName, Query(description="The `next` of the page before.")] = ""
+) -> Success[CampaignsShape]:
+    """The campaigns of a workspace by id, each with how far it has come."""
+    found = await asked.looks.campaigns(asked.workspace, after=after, workspaces=asked.seen)
+    more = found[-1].campaign.id if len(found) == LONGEST_LIST else None
+    campaigns = [CampaignShape.of(each) for each in found]
+    return Success(data=CampaignsShape(workspace=asked.workspace, campaigns=campaigns, next=more))
+
+
+@router.get("/campaigns/{id}")
+async def show_campaign(asked: Looking, id: Segment) -> Success[WholeCampaignShape]:
+    """One campaign: its status, who is in it, what became of its mails."""
+    id = id_in(id)
+    whole = await asked.campaigns.status(asked.workspace, id, workspaces=asked.seen)
+    totals = await asked.campaigns.totals(asked.workspace, id, workspaces=asked.seen)
+    return Success(data=WholeCampaignShape.of(asked.workspace, whole, totals))
+
+
+@router.get("/campaigns/{id}/schedule")
+async def show_schedule(asked: Looking, id: Segment) -> Success[ScheduleShape]:
+    """When what is still to leave will leave, if nothing comes between: the next mails, each day, the end.
+
+    Of a draft, as if it were launched now.
+    """
+    found = await asked.looks.drafted(asked.workspace, id_in(id), workspaces=asked.seen)
+    plan = await workshop_of(asked.request).do(schedule_plan, found, now=asked.looks.now())
+    return Success(data=ScheduleShape.of(found.draft.campaign, plan))
+
+
+@router.get("/campaigns/{id}/emails")
+async def scheduled_emails(
+    request: Request, person: Viewer, id: Segment, wanted: Annotated[EmailsRequest, Query()]
+) -> Success[ScheduledEmailsShape]:
+    """The scheduled emails, one for each prospect and step, by enrolment: where each stands, and why it waits."""
+    asked = Asked(request, person, workspace_for(person, wanted.workspace))
+    page = await asked.schedule.mails(
+        asked.workspace, id_in(id), after=wanted.place, limit=wanted.limit, workspaces=asked.seen
+    )
+    return Success(data=ScheduledEmailsShape.of(page))
+
+
+@router.get("/campaigns/{id}/pending")
+async def pending_emails(asked: Looking, id: Segment) -> Success[PendingShape]:
+    """How many mails of a campaign are still to leave, or are leaving."""
+    id = id_in(id)
+    await asked.campaigns.status(asked.workspace, id, workspaces=asked.seen)
+    totals = await asked.campaigns.totals(asked.workspace, id, workspaces=asked.seen)
+    return Success(data=PendingShape(pending=totals.waiting))
+
+
+@router.get("/campaigns/{id}/forecast", responses=failures(409))
+async def show_forecast(asked: Looking, id: Segment) -> Success[ForecastShape]:
+    """When a campaign would begin and end, day by day, if it were launched now."""
+    found = await asked.looks.drafted(asked.workspace, id_in(id), workspaces=asked.seen)
+    draft = found.draft
+    if found.running.mails + draft.prospects * len(draft.sequence.steps) > MOST:
+        raise ApiError(
+            status=409,
+            code="too_large",
+            message=f"more than {MOST:,} mails are to be planned, too many for one request",
+            remedy="run `postroom campaign forecast`",
+        )
+    working_out = partial(forecast, draft, now=asked.looks.now(), running=found.running.campaigns)
+    result = await workshop_of(asked.request).do(working_out, random=Random(f"{asked.workspace}:{draft.campaign.id}"))
+    return Success(data=ForecastShape.of(result))
+
+
+@router.post("/campaigns/{id}/schedule", responses=_GOES_ON)
+@router.post("/campaigns/{id}/launch", responses=_GOES_ON)
+async def launch_campaign(
+    asked: Acting, by: Who, id: Segment, response: Response, how: LaunchRequest | None = None
+) -> Success[LaunchShape]:
+    """Launch a campaign, which schedules an email for each prospect and step; `schedule` and `launch` are the same.
+
+    Asked for twice, also at once, the second time schedules nothing. What takes longer than 20 s goes on: 202, and
+    `done` is false.
+    """
+    again = how is not None and how.again
+    begin = partial(_launch, asked, by, id_in(id), again)
+    return await _launched(asked, id_in(id), begin, response)
+
+
+@router.post("/campaigns/{id}/resume", responses=_GOES_ON)
+async def resume_campaign(asked: Acting, by: Who, id: Segment, response: Response) -> Success[LaunchShape]:
+    """Let a paused campaign run again, and its launch go on where the pause had cut it short."""
+    return await _launched(asked, id_in(id), partial(_resume, asked, by, id_in(id)), response)
+
+
+@router.post("/campaigns/{id}/pause", responses=failures(409))
+async def pause_campaign(
+    asked: Acting, by: Who, id: Segment, reason: Annotated[Why, Query(description="Why.")] = ""
+) -> Success[PausedShape]:
+    """Let nothing of a campaign leave until it is resumed; at most what is being handed over goes out."""
+    paused = await asked.campaigns.pause(
+        asked.workspace, id_in(id), by=by, reason=reason or None, workspaces=asked.seen
+    )
+    asked.forget()
+    return Success(data=PausedShape(status=paused.status, paused_at=paused.paused_at, pause_reason=paused.pause_reason))
+
+
+@router.post("/campaigns/{id}/cancel", responses=failures(409))
+async def cancel_campaign(asked: Acting, by: Who, id: Segment) -> Success[CancelledShape]:
+    """Let nothing of a campaign leave ever again, unless it is launched with `again`."""
+    stopped = await asked.campaigns.cancel(asked.workspace, id_in(id), by=by, workspaces=asked.seen)
+    asked.forget()
+    return Success(data=CancelledShape(status=CampaignStatus.CANCELLED, stopped=stopped.mails + len(stopped.cancelled)))
+
+
+@router.get("/workspaces/{id}/quota")
+async def show_quota(
+    request: Request,
+    person: Viewer,
+    id: Annotated[str, Path(description="The workspace; `-` is the one without a name.")],
+    day: Annotated[Day | None, Query(alias="date", description="The window day; by default the present one.")] = None,
+) -> Success[QuotaShape]:
+    """What may leave on a day, what has left or is leaving, and when the window is open."""
+    schedule = AsyncCampaignSchedule(operations_of(request).outbox)
+    workspace = "" if id == NAMELESS else id_in(id, "workspace")
+    return Success(data=QuotaShape.of(await schedule.quota(workspace, day, workspaces=person.workspaces)))
+
+
+async def _launch(asked: Asked, by: Actor, id: str, again: bool, progress: Progress) -> Launched:
+    portals = await workshop_of(asked.request).do(find_portals, asked.campaigns.settings.portals)
+    return await asked.campaigns.launch(
+        asked.workspace, id, by=by, portals=portals, again=again, progress=progress, workspaces=asked.seen
+    )
+
+
+async def _resume(asked: Asked, by: Actor, id: str, progress: Progress) -> Launched:
+    return await asked.campaigns.resume(asked.workspace, id, by=by, workspaces=asked.seen)
+
+
+async def _launched(
+    asked: Asked, id: str, begin: Callable[[Progress], Awaitable[Launched]], response: Response
+) -> Success[LaunchShape]:
+    """What a launch came to, or how far it is."""
+    check_seen(asked.workspace, asked.seen)  # before it is joined, which asks nothing
+    result = await launches_of(asked.request).go_on((asked.workspace, id), begin)
+    asked.forget()
+    if isinstance(result, Launched):
+        return Success(data=LaunchShape.of(result))
+    response.status_code = 202
+    return Success(data=await _so_far(asked, id, result))
+
+
+async def _so_far(asked: Asked, id: str, launch: UnderWay) -> LaunchShape:
+    whole = await asked.campaigns.status(asked.workspace, id, workspaces=asked.seen)
+    totals = await asked.campaigns.totals(asked.workspace, id, workspaces=asked.seen)
+    return LaunchShape(
+        done=False,
+        status=whole.campaign.status,
+        scheduled=totals.mails,
+        skipped=0,
+        reasons={},
+        errors=[],
+        prospects=launch.prospects,
+    )

@@ -1,0 +1,370 @@
+"""What the API of campaigns answers, each as the `data` of `{"success": true, "data": …}`, in camelCase and UTC."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import date, datetime
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+from pydantic import Field
+
+from postroom.admin.shapes import ErrorBody, Shape
+from postroom.campaigns.forecasting import Forecast
+from postroom.campaigns.gate import Wait
+from postroom.campaigns.launching import Launched
+from postroom.campaigns.looking import Progress
+from postroom.campaigns.totals import Totals
+from postroom.campaigns.values import Campaign
+from postroom.operate.campaign_looks import ListedCampaign
+from postroom.operate.campaign_plan import SchedulePlan
+from postroom.operate.campaign_schedule import MailPage, Quota, ScheduledMail
+from postroom.operate.campaigns import WholeCampaign
+from postroom.vocabulary import CampaignStatus, MailState, Status, WaitReason
+
+T = TypeVar("T")
+
+
+class Success(Shape, Generic[T]):
+    """Good news."""
+
+    success: Literal[True] = True
+    data: T
+
+
+class FailureShape(Shape):
+    """Every error of these routes."""
+
+    success: Literal[False]
+    error: ErrorBody
+
+
+class MailCounts(Shape):
+    """Mails of a launched campaign; `total` is the sum of the four."""
+
+    total: int
+    sent: int
+    waiting: int
+    stopped: int
+    dead: int
+
+    @classmethod
+    def of(cls, progress: Progress) -> MailCounts:
+        return cls(
+            total=progress.total,
+            sent=progress.sent,
+            waiting=progress.waiting,
+            stopped=progress.stopped,
+            dead=progress.dead,
+        )
+
+
+class CampaignShape(Shape):
+    """A campaign in a list. `prospects` is how many are in it, `mails` is empty before the launch."""
+
+    id: str
+    name: str
+    sequence_id: str
+    status: CampaignStatus
+    created_at: datetime | None
+    launched_at: datetime | None
+    paused_at: datetime | None
+    pause_reason: str | None
+    finished_at: datetime | None
+    prospects: int
+    mails: MailCounts
+
+    @classmethod
+    def of(cls, listed: ListedCampaign) -> CampaignShape:
+        mails = MailCounts.of(listed.progress)
+        return cls(**_campaign(listed.campaign), prospects=listed.progress.enrolled, mails=mails)
+
+
+class CampaignsShape(Shape):
+    """Some campaigns by id. With `next`, there are more behind it."""
+
+    workspace: str
+    campaigns: list[CampaignShape]
+    next: str | None
+
+
+class TotalsShape(Shape):
+    """What became of the mails; `stopped` and `dead` by reason. `mails` is the sum of all."""
+
+    mails: int
+    sent: int
+    waiting: int
+    stopped: dict[str, int]
+    dead: dict[str, int]
+
+    @classmethod
+    def of(cls, totals: Totals) -> TotalsShape:
+        return cls(
+            mails=totals.mails,
+            sent=totals.states.get(MailState.SENT, 0),
+            waiting=totals.waiting,
+            stopped=dict(totals.stopped),
+            dead=dict(totals.dead),
+        )
+
+
+class WholeCampaignShape(Shape):
+    """One campaign. `enrolments` tells how many prospects stand where."""
+
+    id: str
+    name: str
+    workspace: str
+    sequence_id: str
+    status: CampaignStatus
+    created_at: datetime | None
+    launched_at: datetime | None
+    paused_at: datetime | None
+    pause_reason: str | None
+    finished_at: datetime | None
+    steps: int
+    senders: list[str]
+    timezone: str
+    prospects: int
+    enrolments: dict[str, int]
+    totals: TotalsShape
+
+    @classmethod
+    def of(cls, workspace: str, whole: WholeCampaign, totals: Totals) -> WholeCampaignShape:
+        return cls(
+            **_campaign(whole.campaign),
+            workspace=workspace,
+            steps=len(whole.draft.sequence.steps),
+            senders=[sender.id for sender in whole.draft.senders],
+            timezone=whole.draft.settings.sending.timezone,
+            prospects=whole.prospects,
+            enrolments=dict(whole.enrolments),
+            totals=TotalsShape.of(totals),
+        )
+
+
+class LaunchShape(Shape):
+    """What a launch came to. Where it is not `done` and there are no `errors`, it goes on: ask again.
+
+    `scheduled` counts mails (of one that goes on, those that there are by now), `skipped` prospects, `reasons` the
+    latter by reason; `errors` says why it came to no end. `prospects` is how many were gone through so far.
+    """
+
+    done: bool
+    status: CampaignStatus
+    scheduled: int
+    skipped: int
+    reasons: dict[str, int]
+    errors: list[str]
+    prospects: int | None = None
+
+    @classmethod
+    def of(cls, launched: Launched) -> LaunchShape:
+        return cls(
+            done=not launched.errors,
+            status=launched.status,
+            scheduled=launched.scheduled,
+            skipped=sum(launched.skipped.values()),
+            reasons=dict(launched.skipped),
+            errors=list(launched.errors),
+        )
+
+
+class PausedShape(Shape):
+    """A campaign from which nothing leaves."""
+
+    status: CampaignStatus
+    paused_at: datetime | None
+    pause_reason: str | None
+
+
+class CancelledShape(Shape):
+    """What a cancellation has stopped: mails that had not left."""
+
+    status: CampaignStatus
+    stopped: int
+
+
+class PlanDayShape(Shape):
+    """A window day; `planned` mails of the campaign, `others` of other campaigns, `used` count already."""
+
+    day: date
+    planned: int
+    others: int
+    used: int
+    allowance: int
+
+
+class NextMailShape(Shape):
+    """When a mail leaves, and which step it is."""
+
+    at: datetime
+    step: int
+
+
+class ScheduleShape(Shape):
+    """What is still to leave, if nothing comes between. `left` would never leave, for the `reason`."""
+
+    status: CampaignStatus
+    timezone: str
+    planned: int
+    next: list[NextMailShape]
+    days: list[PlanDayShape]
+    ends_at: datetime | None
+    left: int
+    reason: str
+
+    @classmethod
+    def of(cls, campaign: Campaign, plan: SchedulePlan) -> ScheduleShape:
+        return cls(
+            status=campaign.status,
+            timezone=plan.timezone,
+            planned=plan.planned,
+            next=[NextMailShape(at=at, step=step) for at, step in plan.soon],
+            days=[PlanDayShape(**asdict(day)) for day in plan.days],
+            ends_at=None if plan.left else plan.last,
+            left=plan.left,
+            reason=plan.reason,
+        )
+
+
+class WaitShape(Shape):
+    """Why a mail has not left; `until` is when that is looked at again."""
+
+    reason: WaitReason
+    detail: str
+    until: datetime | None
+
+    @classmethod
+    def of(cls, wait: Wait) -> WaitShape:
+        return cls(reason=wait.reason, detail=wait.detail, until=wait.until)
+
+
+class ScheduledShape(Shape):
+    """One step to one prospect. `reason` is why it will not leave, `wait` why it has not left yet."""
+
+    id: str
+    key: str
+    prospect_id: str
+    sequence_id: str
+    step: int
+    sender_id: str
+    status: Status
+    planned_at: datetime | None
+    left_at: datetime | None
+    message_id: str | None
+    reason: str | None
+    wait: WaitShape | None
+
+    @classmethod
+    def of(cls, scheduled: ScheduledMail) -> ScheduledShape:
+        mail = scheduled.mail
+        return cls(
+            id=str(mail.id),
+            key=mail.key,
+            prospect_id=mail.prospect_id,
+            sequence_id=mail.sequence_id,
+            step=mail.step,
+            sender_id=mail.sender_id,
+            status=scheduled.status,
+            planned_at=mail.planned_at,
+            left_at=mail.left_at,
+            message_id=mail.message_id,
+            reason=mail.reason,
+            wait=WaitShape.of(scheduled.wait) if scheduled.wait else None,
+        )
+
+
+class ScheduledEmailsShape(Shape):
+    """Some mails by enrolment and step. With `next`, more follow, also where this page holds few or none."""
+
+    emails: list[ScheduledShape]
+    next: str | None
+
+    @classmethod
+    def of(cls, page: MailPage) -> ScheduledEmailsShape:
+        next = None if page.next is None else f"{page.next[0]}.{page.next[1]}"
+        return cls(emails=[ScheduledShape.of(each) for each in page.mails], next=next)
+
+
+class PendingShape(Shape):
+    """How many mails are still to leave, or are leaving."""
+
+    pending: int
+
+
+class ForecastDayShape(Shape):
+    """A window day with mail of the campaign, beside that of `others` that run already."""
+
+    day: date
+    planned: int
+    others: int
+    allowance: int
+
+
+class ForecastShape(Shape):
+    """What would become of a campaign, if it were launched now. `left` would never leave, for the `reason`."""
+
+    prospects: int
+    steps: int
+    mails: int
+    timezone: str
+    first: datetime | None
+    last: datetime | None
+    ends_on: date | None
+    busiest: int
+    days: list[ForecastDayShape]
+    left: int
+    reason: str
+
+    @classmethod
+    def of(cls, forecast: Forecast) -> ForecastShape:
+        return cls(
+            prospects=forecast.prospects,
+            steps=forecast.steps,
+            mails=forecast.mails,
+            timezone=forecast.timezone,
+            first=forecast.first,
+            last=forecast.last,
+            ends_on=forecast.ends_on,
+            busiest=forecast.busiest,
+            days=[ForecastDayShape(**asdict(day)) for day in forecast.days],
+            left=forecast.left,
+            reason=forecast.reason,
+        )
+
+
+class QuotaShape(Shape):
+    """A window day of a workspace, all its campaigns together. `used` is accepted or in flight."""
+
+    workspace: str
+    day: Annotated[date, Field(alias="date")]
+    timezone: str
+    daily_quota: int
+    ramp_day: int
+    allowance: int
+    used: int
+    left: int
+    opens_at: datetime | None
+    closes_at: datetime | None
+
+    @classmethod
+    def of(cls, quota: Quota) -> QuotaShape:
+        opens_at, closes_at = quota.window or (None, None)
+        return cls(
+            workspace=quota.workspace,
+            day=quota.day,
+            timezone=quota.timezone,
+            daily_quota=quota.daily_quota,
+            ramp_day=quota.ramp_day,
+            allowance=quota.allowance,
+            used=quota.used,
+            left=quota.left,
+            opens_at=opens_at,
+            closes_at=closes_at,
+        )
+
+
+def _campaign(campaign: Campaign) -> Mapping[str, Any]:
+    """What every shape of a campaign has."""
+    names = ("id", "name", "sequence_id", "status", "created_at", "launched_at", "paused_at", "pause_reason")
+    return {name: getattr(campaign, name) for name in (*names, "finished_at")}

@@ -37,6 +37,7 @@ from tests.servers.postgres import PostgresServer
 from tests.store.explaining import BIG_TABLE, explain_on_postgres, explain_on_sqlite
 from tests.store.full_house import House, analyse_postgres, analyse_sqlite, fill_postgres, fill_sqlite, move_in
 from tests.store.journey import LEASE, email, named
+from tests.store.test_plans_of_campaign_mail import QUERIES as OF_CAMPAIGN_MAIL
 
 UNFINISHED = [status for status in Status if status not in (Status.SENT, Status.CANCELLED)]
 DAY = timedelta(days=1)
@@ -265,6 +266,7 @@ ELSEWHERE = {
     "sweep_keys": "housekeeping, seldom",
     "sweep_events": "housekeeping, seldom",
     "sweep_fates": "housekeeping, seldom",
+    **dict.fromkeys(OF_CAMPAIGN_MAIL, "explained where mail of campaigns is"),
 }
 """Queries about big tables that no verb above asks, and why they need no index."""
 

@@ -56,6 +56,13 @@ def sqlite_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'outbox.db'}"
 
 
+@pytest.fixture
+def links(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What an email needs that can be unsubscribed from, for outboxes that are made from now on."""
+    monkeypatch.setenv("POSTROOM_PUBLIC_URL", "https://mail.example.org")
+    monkeypatch.setenv("POSTROOM_SECRET", "forty characters, none of which is a secret")
+
+
 @pytest.fixture(scope="session")
 def rabbit_server() -> Iterator[rabbitmq.RabbitServer]:
     """A RabbitMQ broker for the whole session: the one in `POSTROOM_TEST_RABBITMQ`, or a private one."""

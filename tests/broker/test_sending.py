@@ -358,14 +358,8 @@ def test_a_sender_stays_below_its_bound_and_small_emails_pass_large_ones(any_bur
         bureau.dismiss(running)
 
 
-@pytest.fixture
-def links(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an email needs that can be unsubscribed from."""
-    monkeypatch.setenv("POSTROOM_PUBLIC_URL", "https://mail.example.org")
-    monkeypatch.setenv("POSTROOM_SECRET", "forty characters, none of which is a secret")
-
-
-async def test_a_sender_sends_nothing_to_who_is_not_to_be_mailed(links: None, any_bureau: Bureau) -> None:
+@pytest.mark.usefixtures("links")
+async def test_a_sender_sends_nothing_to_who_is_not_to_be_mailed(any_bureau: Bureau) -> None:
     """Neither what was published before nor what is in hand."""
     bureau = any_bureau
     ids = bureau.enqueue(20)

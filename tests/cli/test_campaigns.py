@@ -37,6 +37,7 @@ def test_the_example_is_printed_and_can_be_made_into_a_draft(postroom: CommandLi
     assert [each["id"] for each in postroom("campaign", "list", "--json").json["campaigns"]] == ["spring"]
 
 
+@pytest.mark.usefixtures("links")
 def test_a_draft_is_filled_checked_and_forecast(postroom: CommandLine, spring: str) -> None:
     imported = postroom("campaign", "import", "people.csv", "--campaign", spring)
     assert (imported.code, imported.err) == (0, "")

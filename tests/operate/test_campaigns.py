@@ -53,6 +53,21 @@ def imported(
 PEOPLE = "email,name,company\nada@example.org,Ada,Acme\nbob@example.org,,Beta\n"
 
 
+def test_a_check_tells_that_no_mail_could_bear_a_link_to_unsubscribe(
+    outbox: Outbox, campaigns: CampaignOperations, spring: str, tmp_path: Path
+) -> None:
+    imported(campaigns, tmp_path, PEOPLE, campaign=spring)
+
+    assert not outbox.settings.public_url
+    [problem] = campaigns.check("w", spring).problems
+    assert (problem.severity, problem.field, "POSTROOM_PUBLIC_URL" in problem.remedy) == (
+        "error",
+        "unsubscribable",
+        True,
+    )
+
+
+@pytest.mark.usefixtures("links")
 def test_the_example_is_a_draft_of_which_nothing_is_missing_but_prospects(
     campaigns: CampaignOperations, spring: str, tmp_path: Path
 ) -> None:

@@ -16,15 +16,10 @@ from tests.outbox.application import wait_until
 from tests.outbox.shells import Shell
 
 MakeOutbox = Callable[..., Any]
+pytestmark = pytest.mark.usefixtures("links")
+
 ADA, BOB = "Ada@example.org", "bob@example.org"
 LETTER = Email(to=ADA, subject="Booked", text="See you on Friday.")
-
-
-@pytest.fixture(autouse=True)
-def links(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an email needs that can be unsubscribed from."""
-    monkeypatch.setenv("POSTROOM_PUBLIC_URL", "https://mail.example.org")
-    monkeypatch.setenv("POSTROOM_SECRET", "forty characters, none of which is a secret")
 
 
 def is_kept_as_dead(outbox: Shell, id: str) -> bool:

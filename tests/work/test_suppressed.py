@@ -19,14 +19,9 @@ from postroom.work.worker import Worker
 from tests.work.late import Press, late
 from tests.work.office import AT_ONCE, Office, until, wait_until
 
+pytestmark = pytest.mark.usefixtures("links")
+
 ADA, BOB, EVE = "Ada@example.org", "bob@example.org", "eve@example.org"
-
-
-@pytest.fixture(autouse=True)
-def links(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an email needs that can be unsubscribed from."""
-    monkeypatch.setenv("POSTROOM_PUBLIC_URL", "https://mail.example.org")
-    monkeypatch.setenv("POSTROOM_SECRET", "forty characters, none of which is a secret")
 
 
 def enqueue(office: Office, *to: str, **wishes: Any) -> EmailId:

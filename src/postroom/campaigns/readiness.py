@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from postroom.campaigns.checking import Checked, Severity, check_draft
+from postroom.campaigns.checking import Checked, Problem, Severity, check_draft
 from postroom.campaigns.composing import order_of
 from postroom.campaigns.drafts import enrolments_after
 from postroom.campaigns.mails import FIRST_DAY, Mail
@@ -26,6 +27,29 @@ if TYPE_CHECKING:
 NOBODY = Lease(worker="", seconds=1.0)
 
 
+def check_readiness(
+    workspace: str,
+    id: str,
+    *,
+    now: datetime,
+    rules: HouseRules,
+    portals: Mapping[str, Portal],
+    sample: int | None = None,
+) -> Course[Checked]:
+    """What keeps a campaign from being launched; of its prospects the first `sample` are looked at, or all.
+
+    Where all else is well with a draft, its first mail is tried out: whether it could be taken in here, by its route
+    and with the link to unsubscribe.
+    """
+    checked = yield from check_draft(workspace, id, now=now, routes=rules.routes, portals=portals, sample=sample)
+    if checked.campaign.status is not CampaignStatus.DRAFT or not checked.ok:
+        return checked
+    draft = yield whole_draft(workspace, id)
+    first = yield enrolments_after(workspace, id, limit=1)
+    tried = _tried_out(workspace, draft, first, rules=rules, portals=portals, now=now)
+    return replace(checked, problems=(*checked.problems, *tried))
+
+
 def insist_on_readiness(
     workspace: str, id: str, *, now: datetime, rules: HouseRules, portals: Mapping[str, Portal]
 ) -> Course[None]:
@@ -36,20 +60,14 @@ def insist_on_readiness(
     draft = yield whole_draft(workspace, id)
     if draft.campaign.status is not CampaignStatus.DRAFT:
         return
-    checked = yield from check_draft(workspace, id, now=now, routes=rules.routes, portals=portals)
-    _refuse_problems(checked)
-    first = yield enrolments_after(workspace, id, limit=1)
-    _try_out(workspace, draft, first, rules=rules, portals=portals, now=now)
-
-
-def _refuse_problems(checked: Checked) -> None:
+    checked = yield from check_readiness(workspace, id, now=now, rules=rules, portals=portals)
     for problem in checked.problems:
         if problem.severity is Severity.ERROR:
             told = f" ({problem.count} prospects, such as {problem.prospects[0]})" if problem.prospects else ""
             raise InvalidCampaign(problem.field, problem.problem + told, problem.remedy)
 
 
-def _try_out(
+def _tried_out(
     workspace: str,
     draft: Draft,
     enrolments: Sequence[Enrolment],
@@ -57,9 +75,10 @@ def _try_out(
     rules: HouseRules,
     portals: Mapping[str, Portal],
     now: datetime,
-) -> None:
-    """Whether the first step to the first prospect could be taken in: with the link to unsubscribe, by its route."""
+) -> Iterator[Problem]:
+    """What speaks against the first step to the first prospect, from each sender; told once where it is the same."""
     wording = Wording(draft.sequence.steps, portals)
+    found: dict[str, InvalidEmail] = {}
     for enrolment in enrolments:
         for sender in draft.senders:
             try:
@@ -76,7 +95,9 @@ def _try_out(
                     now=now,
                 )
             except InvalidEmail as error:
-                raise InvalidCampaign(error.field, error.problem, error.remedy) from error
+                found.setdefault(str(error), error)
+    for each in found.values():
+        yield Problem(severity=Severity.ERROR, field=each.field, problem=each.problem, remedy=each.remedy)
 
 
 def _first_mail(draft: Draft, enrolment: Enrolment) -> Mail:

@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from postroom.campaigns.checking import Checked, check_draft
+from postroom.campaigns.checking import Checked
 from postroom.campaigns.describing import Description
 from postroom.campaigns.drafts import LONGEST_PAGE, add_campaign, campaigns_after, count_enrolments
 from postroom.campaigns.forecasting import Forecast, forecast_of
 from postroom.campaigns.importing import Imported, RowReport, import_table
 from postroom.campaigns.mails import ring
+from postroom.campaigns.readiness import check_readiness
 from postroom.campaigns.records import changed_settings
 from postroom.campaigns.replanning import replan
 from postroom.campaigns.sequences import SequenceOutline, add_sequence, edit_sequence, get_sequence, sequences
@@ -183,8 +184,9 @@ class CampaignVerbs(Shell):
     ) -> Course[Checked]:
         """What is wrong with a campaign; its steps are rendered for everybody, or for the first `sample`."""
         check_seen(workspace, workspaces)
-        routes = self.settings.known_routes()
-        checking = check_draft(workspace, id, now=self.now(), routes=routes, portals=portals or {}, sample=sample)
+        checking = check_readiness(
+            workspace, id, now=self.now(), rules=self.rules, portals=portals or {}, sample=sample
+        )
         return (yield from checking)
 
     @asks

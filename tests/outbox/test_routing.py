@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from postroom.config import RoutingRule
 from postroom.outbox.routing import choose
-from postroom.vocabulary import Priority
+from postroom.vocabulary import LANES, Priority
 
 KINDS = ["", "news", "newsletter", "invoice"]
 WORKSPACES = ["", "acme", "globex"]
@@ -78,7 +78,7 @@ conditions = st.fixed_dictionaries(
         "workspace": st.lists(st.sampled_from(WORKSPACES), min_size=1),
         "sender_domain": st.lists(st.sampled_from([*DOMAINS, "*.example.org"]), min_size=1),
         "recipient_domain": st.lists(st.sampled_from([*DOMAINS, "*.example.org", "*.org"]), min_size=1),
-        "priority": st.lists(st.sampled_from([each.label for each in Priority]), min_size=1),
+        "priority": st.lists(st.sampled_from([each.label for each in LANES]), min_size=1),
     },
 )
 emails = st.fixed_dictionaries(
@@ -87,7 +87,7 @@ emails = st.fixed_dictionaries(
         "workspace": st.sampled_from(WORKSPACES),
         "sender_domain": st.sampled_from(DOMAINS),
         "recipient_domains": st.sets(st.sampled_from(DOMAINS), min_size=1),
-        "priority": st.sampled_from(Priority),
+        "priority": st.sampled_from(LANES),
     }
 )
 

@@ -13,7 +13,7 @@ from postroom.store import claims
 from postroom.store.contents import read_content
 from postroom.store.contract import Claim
 from postroom.store.questions import next_due
-from postroom.vocabulary import LeaseToken, Priority
+from postroom.vocabulary import LANES, LeaseToken, Priority
 from tests.store.journey import (
     LEASE,
     Clock,
@@ -335,12 +335,12 @@ def test_what_is_taken_over_comes_without_its_content(outbox: Outbox, clock: Clo
     assert taken.envelope
 
 
-@pytest.mark.parametrize("closed", list(Priority))
+@pytest.mark.parametrize("closed", LANES)
 def test_from_a_closed_lane_nothing_is_claimed_whatever_the_others_leave(outbox: Outbox, closed: Priority) -> None:
-    for lane in Priority:
+    for lane in LANES:
         enqueue(outbox, 2, priority=lane)
     plan = claims.claim(worker="w", lease=LEASE, urgent=10, normal=10, bulk=10, closed=[closed])
 
     assert Counter(each.priority for each in outbox.database.run(plan)) == {
-        lane: 2 for lane in Priority if lane is not closed
+        lane: 2 for lane in LANES if lane is not closed
     }

@@ -81,6 +81,17 @@ def test_said_again_an_entry_keeps_its_beginning_and_takes_the_latest_evidence(o
     assert known(outbox) == [again]
 
 
+def test_who_wants_to_be_left_alone_has_said_so_by_the_first_email(outbox: Outbox) -> None:
+    """What is taken back by a link is what that link has led to, whoever has pressed another meanwhile."""
+    first, second = new_id(), new_id()
+    outbox.database.run(suppress([stop(reason=SuppressionReason.UNSUBSCRIBE, email_id=first)]))
+    [wish] = outbox.database.run(suppress([stop(reason=SuppressionReason.UNSUBSCRIBE, email_id=second)]))
+    outbox.database.run(suppress([stop(reason=SuppressionReason.COMPLAINT, email_id=first)]))
+    [complaint] = outbox.database.run(suppress([stop(reason=SuppressionReason.COMPLAINT, email_id=second)]))
+
+    assert (wish.email_id, complaint.email_id) == (first, second)
+
+
 def test_said_twice_at_once_it_is_one_entry(outbox: Outbox) -> None:
     assert len(outbox.database.run(suppress([stop(), stop("ADA@example.org")]))) == 1
 

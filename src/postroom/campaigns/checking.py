@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from postroom.campaigns.checks import mailbox
-from postroom.campaigns.drafts import LONGEST_PAGE, enrolments_after
+from postroom.campaigns.drafts import enrolments_after
 from postroom.campaigns.quota import allowance
 from postroom.campaigns.rendering import Wording
 from postroom.campaigns.settings import SendingSettings, known_zone
@@ -28,6 +28,8 @@ from postroom.vocabulary import CampaignStatus
 if TYPE_CHECKING:
     from postroom.templates.portal import Portal
 
+AT_A_TIME = 20
+"""Prospects that are rendered between two visits to the database: an event loop has other things to do, too."""
 SHOWN = 5
 """Prospects that are named with a problem."""
 MOST = 100
@@ -91,7 +93,7 @@ def check_draft(
     checked, after = 0, 0
     wanted = draft.prospects if sample is None else min(sample, draft.prospects)
     while checked < wanted:
-        page = yield enrolments_after(workspace, id, after, limit=min(LONGEST_PAGE, wanted - checked))
+        page = yield enrolments_after(workspace, id, after, limit=min(AT_A_TIME, wanted - checked))
         if not page:
             break
         for each in page:

@@ -18,7 +18,7 @@ from postroom.campaigns.objecting import objection_to
 from postroom.campaigns.tick import Clerk, Tick, tick
 from postroom.claim.failpoint import reach
 from postroom.claim.feed import Workbench, first_of
-from postroom.errors import ConfigurationError, StoreUnavailable
+from postroom.errors import StoreUnavailable
 from postroom.logs import logger
 from postroom.outbox.submission import HouseRules
 from postroom.store.contract import Claim, Claimed
@@ -102,15 +102,13 @@ class CampaignFeed:
         passed = self._passed_over()
         asked = time.monotonic()
         plan = tick(self._clerk, routes=routes, passed=passed)
-        try:
-            found = await self._bench.database.run(self._bench.guard(plan))
-        except ConfigurationError as error:
-            logger.error("campaigns cannot be sent as this worker is set up", error=str(error))
-            return TROUBLE
+        found = await self._bench.database.run(self._bench.guard(plan))
         if found.claimed is not None:
             self._take(found.claimed, asked)
         if found.passed is not None:
-            self._passed[found.passed] = time.monotonic() + PASSED
+            self._passed[found.passed] = time.monotonic() + (TROUBLE if found.trouble else PASSED)
+            if found.passed in passed:  # it has something to conclude, and cannot be helped here
+                return PASSED
         return 0.0 if found.worked else await self._rested(found)
 
     def _take(self, email: Claimed, asked: float) -> None:

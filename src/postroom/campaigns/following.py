@@ -20,7 +20,7 @@ from datetime import date, datetime, time
 
 from postroom.campaigns.limits import count_mail_of
 from postroom.campaigns.mails import ring, store_clock
-from postroom.campaigns.mentioned import MentionedMail, mail_about, mails_mentioned
+from postroom.campaigns.mentioned import MentionedMail, mail_about, mails_mentioned, prospects_called
 from postroom.campaigns.prospects import find_prospect
 from postroom.campaigns.reconciling import PAUSED
 from postroom.campaigns.stopping import stop_enrolments
@@ -29,7 +29,7 @@ from postroom.errors import InvalidEmail
 from postroom.store.consequences import Matched, stop_after
 from postroom.store.contract import moment
 from postroom.store.plan import Plan, ask
-from postroom.store.returns import Note, Noted
+from postroom.store.returns import Noted
 from postroom.store.suppressions import Stop, normal_address, suppress
 from postroom.vocabulary import EmailId, EnrolmentStatus, Return, SuppressionReason, SuppressionScope, WaitReason
 
@@ -49,22 +49,35 @@ def follow(noted: Sequence[Noted], held: Collection[str]) -> Plan[None]:
     for each in news:
         mail = mail_about(each, mails)
         workspace = mail.workspace if mail else each.workspace
-        if workspace is not None and workspace in held:
+        if workspace is None and each.note.what == Return.REPLIED:
+            yield from _answered(each, held)
+        elif workspace is not None and workspace in held:
             yield from _follow(each, workspace, mail)
 
 
 # ---------------------------------------------------------------- one return
 
 
+def _answered(noted: Noted, held: Collection[str]) -> Plan[None]:
+    """An answer that names no email of ours is known by who wrote it: programs lose the headers of threads.
+
+    Anybody can write in a prospect's name. What comes of it is that the prospect is left alone, and no more.
+    """
+    for workspace, prospect in (yield from prospects_called([noted.note.address])):
+        if workspace in held:
+            yield from _end(workspace, prospect, EnrolmentStatus.REPLIED, str(Return.REPLIED))
+
+
 def _follow(noted: Noted, workspace: str, mail: MentionedMail | None) -> Plan[None]:
     note = noted.note
     match note.what:
+        case Return.REPLIED if mail is not None:
+            ended = EnrolmentStatus.REPLIED
+            yield from _end(workspace, mail.prospect_id, ended, str(ended), campaign=mail.campaign_id)
         case Return.REPLIED:
-            prospect = yield from _prospect(workspace, note, mail)
-            campaign = mail.campaign_id if mail else None
-            yield from _end(workspace, prospect, EnrolmentStatus.REPLIED, str(Return.REPLIED), campaign=campaign)
+            yield from _answered(noted, (workspace,))
         case Return.AUTORESPONDED if note.until is not None:
-            prospect = yield from _prospect(workspace, note, mail)
+            prospect = yield from _prospect(workspace, noted, mail)
             yield from _leave_alone(workspace, prospect, note.until)
         case Return.BOUNCED if noted.suppressed or (yield from _suppressed_late(noted, mail)):
             said = " ".join(str(part) for part in (note.code, note.status) if part)
@@ -149,11 +162,14 @@ def _suppressed_late(noted: Noted, mail: MentionedMail | None) -> Plan[bool]:
     return stop is not None
 
 
-def _prospect(workspace: str, note: Note, mail: MentionedMail | None) -> Plan[str | None]:
-    """Who it is from: whom the mail was for, from whatever address they write, else by the address itself."""
+def _prospect(workspace: str, noted: Noted, mail: MentionedMail | None) -> Plan[str | None]:
+    """Who is away: whom the mail was for, from whatever address they write; or whom another email of ours was for.
+
+    By nobody else's word: whoever has one email of ours could put others off for a year in their name.
+    """
     if mail is not None:
         return mail.prospect_id
-    found = (yield from find_prospect(workspace, note.address)) if note.address else None
+    found = (yield from find_prospect(workspace, noted.note.address)) if noted.certain else None
     return found.id if found else None
 
 

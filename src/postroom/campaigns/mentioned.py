@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from postroom.store.matching import same_message_id
 from postroom.store.plan import Plan, ask
 from postroom.store.returns import Noted
+from postroom.store.suppressions import normal_address
 from postroom.vocabulary import EmailId
 
 
@@ -39,6 +40,13 @@ def mails_mentioned(ids: Iterable[EmailId]) -> Plan[dict[EmailId, MentionedMail]
         )
         for id, workspace, campaign, prospect, address, message_id in rows
     }
+
+
+def prospects_called(addresses: Iterable[str]) -> Plan[list[tuple[str, str]]]:
+    """Who has these addresses, in every workspace: its name, and the prospect's id."""
+    wanted = [{"address": normal_address(each), "workspace": None} for each in sorted(set(addresses)) if each]
+    rows = (yield ask("prospects_at", wanted=wanted)) if wanted else []
+    return [(workspace, id) for workspace, id, _ in rows]
 
 
 def mail_about(noted: Noted, mails: Mapping[EmailId, MentionedMail]) -> MentionedMail | None:

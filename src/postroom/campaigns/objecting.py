@@ -13,6 +13,7 @@ from postroom.campaigns.mails import store_clock
 from postroom.campaigns.settings import SendingSettings
 from postroom.campaigns.window import next_open, window_at
 from postroom.campaigns.workspace import workspace_settings
+from postroom.errors import InvalidCampaign
 from postroom.store.plan import Plan, ask
 from postroom.vocabulary import CampaignStatus, EmailId, EnrolmentStatus
 from postroom.work.objections import NotNow
@@ -33,7 +34,10 @@ def objection_to(id: EmailId) -> Plan[NotNow | None]:
         return NotNow(reason=f"its prospect is {enrolment}", seconds=AT_ONCE)
     if sender_paused_at is not None:
         return NotNow(reason="its sender is paused", seconds=AT_ONCE)
-    settings = yield from workspace_settings(workspace)
+    try:
+        settings = yield from workspace_settings(workspace)
+    except InvalidCampaign:
+        return NotNow(reason="the sending settings of its workspace cannot be read here", seconds=60.0)
     now = yield from store_clock()
     return _closed(settings.sending, now, day and date.fromisoformat(day))
 

@@ -129,4 +129,5 @@ def _as_far_as_it_goes(slots: Iterable[Slot]) -> Iterator[dict[str, Any]]:
 
 
 def _write(workspace: str, slots: list[dict[str, Any]]) -> Plan[None]:
+    yield ask("hold_paces", workspaces=[workspace], emails=[])
     yield ask("plan_mails", workspace=workspace, slots=slots)

@@ -89,7 +89,7 @@ def stop_enrolments(
         next_step=None,
         last_sent_on=None,
         reason=reason,
-        was=[each.value for each in OPEN],
+        was=[each.value for each in (*OPEN, *_ended_otherwise(prospect, ends))],
         because=None,
     )
     stopped = yield ask("stop_mails", **whose, reason=reason)
@@ -98,6 +98,12 @@ def stop_enrolments(
     campaigns = tuple(sorted({row[0] for row in (*enrolments, *stopped)}))
     yield from _complete(workspace, campaigns)
     return Stopped(campaigns=campaigns, mails=len(stopped), cancelled=tuple(cancelled))
+
+
+def _ended_otherwise(prospect: str | None, ends: EnrolmentStatus) -> tuple[EnrolmentStatus, ...]:
+    """A person's own word holds for enrolments too that a cancelled campaign or a dead step has ended: those go on when
+    somebody launches it again or retries the step, and this person is not to be among them."""
+    return (EnrolmentStatus.STOPPED,) if prospect is not None and ends is not EnrolmentStatus.STOPPED else ()
 
 
 def _complete(workspace: str, campaigns: Sequence[str]) -> Plan[None]:

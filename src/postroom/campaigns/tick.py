@@ -56,6 +56,8 @@ from postroom.vocabulary import MailState, Status
 if TYPE_CHECKING:
     from postroom.templates.portal import Portal
 
+LATER = timedelta(minutes=1)
+"""Until a workspace is looked at again whose mail cannot leave for a reason that nobody will ring for."""
 LOOKS = 20
 """Mails that may turn out not to be able to leave before another transaction goes on."""
 OUR_FAULT = ("unsubscribable", "route")
@@ -73,7 +75,9 @@ class Tick:
     claimed: Claimed | None = None
     """An email to send, under the lease of whoever asked."""
     passed: str | None = None
-    """A workspace with mail that only somebody else can send just now."""
+    """A workspace with mail that only somebody else can send just now …"""
+    trouble: bool = False
+    """… because of the way this process is set up."""
     next_at: datetime | None = None
     """Where there was none, when there will be one; None if nobody can say."""
 
@@ -121,7 +125,10 @@ def tick(clerk: Clerk, *, routes: Collection[str], passed: Collection[str] = ())
     if beat is None:
         return Tick(next_at=(yield from next_beat(passed)))
     now = yield from store_clock()
-    settings = yield from workspace_settings(beat.workspace)
+    try:
+        settings = yield from workspace_settings(beat.workspace)
+    except InvalidCampaign as error:  # written by a newer release, or for a clock that this machine does not know
+        return _left_to_others(beat, error)
     more = yield from reconcile(beat.workspace, settings.sending, now=now)
     reach("campaign_reconciled")
     opening = window_at(settings.sending, now)
@@ -134,7 +141,16 @@ def tick(clerk: Clerk, *, routes: Collection[str], passed: Collection[str] = ())
     look = _Look(
         beat=beat, settings=settings, now=now, opening=opening, clerk=clerk, senders={each.id: each for each in senders}
     )
-    return (yield from _whose_turn(look, routes))
+    try:
+        return (yield from _whose_turn(look, routes))
+    except ConfigurationError as error:
+        return _left_to_others(beat, error)
+
+
+def _left_to_others(beat: Beat, error: Exception) -> Tick:
+    """This workspace is for somebody who is set up for it; the others are not to wait for that."""
+    logger.error("campaigns cannot be sent as this worker is set up", workspace=beat.workspace, error=str(error))
+    return Tick(worked=True, passed=beat.workspace, trouble=True)
 
 
 def _asked(beat: Beat, sending: SendingSettings, now: datetime, opening: Opening | None) -> Plan[Permit | Wait]:
@@ -153,7 +169,8 @@ def _whose_turn(look: _Look, routes: Collection[str]) -> Plan[Tick]:
     at_work = [each for each in look.senders.values() if each.paused_at is None]
     here = [each for each in at_work if each.route in routes]
     able, used_up = with_allowance(here, look.sending, counts)
-    claimed = yield from _retry(look, able, routes)
+    # What was tried before leaves by the route it was tried by, whatever its sender's is by now.
+    claimed = yield from _retry(look, with_allowance(at_work, look.sending, counts)[0], routes)
     for _ in range(LOOKS if claimed is None else 0):
         mail = yield from _next_mail(look, able)
         if mail is None:
@@ -170,13 +187,18 @@ def _next_mail(look: _Look, senders: Iterable[Sender]) -> Plan[Mail | None]:
     ids = [each.id for each in senders]
     if not ids:
         return None
-    rows = yield ask("next_mail", workspace=look.workspace, day=written_day(look.day), senders=ids)
+    day = written_day(look.day)
+    rows = yield ask("next_mail", workspace=look.workspace, day=day, senders=ids, now=look.now)
     return read_mail(rows[0]) if rows else None
 
 
 def _next_retry(look: _Look, senders: Iterable[Sender], routes: Collection[str]) -> Plan[Mail | None]:
     rows = yield ask(
-        "next_retry", workspace=look.workspace, routes=sorted(routes), senders=[each.id for each in senders]
+        "next_retry",
+        workspace=look.workspace,
+        routes=sorted(routes),
+        senders=[each.id for each in senders],
+        now=look.now,
     )
     return read_mail(rows[0]) if rows else None
 
@@ -186,8 +208,9 @@ def _nobody(look: _Look, elsewhere: Sequence[Sender], some_used_up: bool) -> Pla
     others = {each.route for each in elsewhere}
     if (yield from _next_mail(look, elsewhere)) or (others and (yield from _next_retry(look, elsewhere, others))):
         return Tick(worked=True, passed=look.workspace)
-    [[due_day, not_before, retry]] = yield ask("next_turns", workspace=look.workspace, day=written_day(look.day))
-    times = [moment(not_before), moment(retry)]
+    day = written_day(look.day)
+    [[due_day, not_before, retry]] = yield ask("next_turns", workspace=look.workspace, day=day, now=look.now)
+    times = [moment(not_before), _retried_at(look, moment(retry))]
     if due_day is not None:
         opening = next(openings(look.sending, date.fromisoformat(due_day)), None)
         times.append(opening.open if opening else None)
@@ -195,6 +218,11 @@ def _nobody(look: _Look, elsewhere: Sequence[Sender], some_used_up: bool) -> Pla
         times.append(next_open(look.sending, look.opening.close))
     yield from _rest(look.beat, min((each for each in times if each is not None), default=None))
     return Tick(worked=True)
+
+
+def _retried_at(look: _Look, due: datetime | None) -> datetime | None:
+    """When to look for retries again. One that is due and that nobody took waits for a route: somebody may move it."""
+    return due if due is None or due > look.now else look.now + LATER
 
 
 def _rest(beat: Beat, until: datetime | None) -> Plan[None]:
@@ -216,7 +244,7 @@ def _begun(look: _Look, mail: Mail) -> Plan[Claimed | None]:
     try:
         return (yield from _taken_in(look, mail, prospect))
     except (InvalidCampaign, InvalidEmail) as error:
-        if error.field in OUR_FAULT:
+        if error.field in OUR_FAULT or error.field.endswith(".template"):
             raise ConfigurationError(str(error)) from error
         logger.error("a mail of a campaign cannot be written", campaign=mail.campaign_id, field=error.field)
         yield from end_with(look.workspace, mail, MailState.DEAD, f"{error.field}: {error.problem}")

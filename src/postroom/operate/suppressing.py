@@ -89,7 +89,8 @@ class Suppressing(Shell):
         """The recipients that would be left out of this email if it were sent now, each with the entry that says so."""
         known = yield from suppressions_of(recipient.address for recipient in email.recipients)
         mail = Mail(workspace=email.workspace, kind=email.kind, unsubscribable=email.unsubscribable)
-        stopped = ((address, stopped_by(entries, mail, now=self.now())) for address, entries in known.items())
+        now, rules = self.now(), self.rules.suppressions
+        stopped = ((address, stopped_by(entries, mail, now=now, rules=rules)) for address, entries in known.items())
         return {address: entry for address, entry in stopped if entry is not None}
 
     @does_in_steps

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from postroom.campaigns.following import follow, hold_campaigns
+from postroom.campaigns.mentioned import prospects_called
 from postroom.store.plan import Plan
 from postroom.store.returns import Note, Noted, Raw, note_returns
+from postroom.vocabulary import Return
 
 
 def record_returns(notes: Sequence[Note], *, raw: Raw | None = None) -> Plan[list[Noted]]:
@@ -18,7 +20,11 @@ def record_returns(notes: Sequence[Note], *, raw: Raw | None = None) -> Plan[lis
 
     Campaigns are held first, then emails: whoever has both in hand takes them in this order.
     """
-    held = yield from hold_campaigns(emails=[mention.id for note in notes for mention in note.mentions])
+    answered = [note.address for note in notes if note.what == Return.REPLIED]
+    held = yield from hold_campaigns(
+        emails=[mention.id for note in notes for mention in note.mentions],
+        workspaces=[workspace for workspace, _ in (yield from prospects_called(answered))],
+    )
     noted = yield from note_returns(notes, raw=raw)
     yield from follow(noted, held)
     return noted

@@ -6,10 +6,13 @@ with bare carriage returns or line feeds is a part of the message and never a co
 
 from __future__ import annotations
 
+import asyncio
 from asyncio import StreamReader, StreamWriter
 
 LONGEST_LINE = 4_096
 """Octets of a command; RFC 5321 asks for 512 and some, extensions for more."""
+LISTENING = 60.0
+"""Seconds for a client to take an answer in: one that never does must not keep a place for ever."""
 _CHUNK = 65_536
 _LINE_END, _END = b"\r\n", b"\r\n.\r\n"
 
@@ -39,7 +42,7 @@ class Wire:
         found = bytearray(_LINE_END) + self._take(len(self._buffer))
         beginning, gone, start = b"", 0, 0
         while (end := found.find(_END, start)) < 0:
-            if len(found) > kept + len(_END):
+            if beginning or len(found) > kept + len(_END):
                 beginning = beginning or bytes(found)
                 gone += len(found) - len(_END)
                 del found[: -len(_END)]
@@ -53,9 +56,10 @@ class Wire:
         return whole.replace(b"\r\n.", _LINE_END)[len(_LINE_END) :][:kept], size
 
     async def say(self, *lines: str) -> None:
-        """Answer; others get their turn however slowly the client listens."""
+        """Answer; others get their turn however slowly the client listens. `TimeoutError` when it does not listen."""
         self._writer.write("".join(f"{line}\r\n" for line in lines).encode("ascii", "replace"))
-        await self._writer.drain()
+        async with asyncio.timeout(LISTENING):
+            await self._writer.drain()
 
     def _take(self, count: int) -> bytes:
         taken = bytes(self._buffer[:count])

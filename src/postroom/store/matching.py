@@ -57,7 +57,9 @@ class Arrival:
     @property
     def quotes_a_secret(self) -> bool:
         """Whether the message may hold what a sensitive email said, and must not be kept."""
-        return self.email is not None and self.email.sensitive
+        if self.email is None:  # of one that is gone, nobody can say any more
+            return self.email_id is not None
+        return self.email.sensitive
 
     @property
     def unclear(self) -> bool:

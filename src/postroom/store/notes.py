@@ -98,6 +98,8 @@ class Noted:
     """Its recipient is mailed no more."""
     workspace: str | None = None
     """Of the email; None where that is not known, or not there any more."""
+    certain: bool = False
+    """It is from, or about, somebody whom the email was for. Anybody can write any address into a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -258,7 +258,8 @@ def _consequential(each: Arrival) -> Matched:
         email_id=each.email.id,
         workspace=each.email.workspace,
         address=each.recipient,
-        certain=each.certain,
+        # Of several recipients each knows what the email is known by: what one says of another is believed by nobody.
+        certain=each.certain and len(each.email.recipients) == 1,
         objected=note.objected,
         bounce_class=note.bounce_class,
         status=note.status,
@@ -274,6 +275,7 @@ def _noted(each: Arrival) -> Noted:
         duplicate=not each.new,
         suppressed=each.suppressed,
         workspace=each.email.workspace if each.email else None,
+        certain=each.certain,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from postroom.campaigns.acting import pause_campaign, resume_campaign
+from postroom.campaigns.acting import cancel_campaign, pause_campaign, resume_campaign
 from postroom.campaigns.explaining import explain
 from postroom.campaigns.following import hold_campaigns
 from postroom.campaigns.suppressing import suppress_in_campaigns
@@ -121,15 +121,63 @@ def test_a_reply_to_another_email_of_the_workspace_stops_by_the_address_p12(two:
     assert ended(two) == {"spring": ("replied", "replied"), "summer": ("replied", "replied")}
 
 
+def ask_sql_of(stage: Stage, sql: str) -> Plan[None]:
+    yield ask_sql(sql.format(stage.outbox.database.dialect.tables))
+
+
 def mention(stage: Stage, id: EmailId) -> Mention:
     return Mention(id=id, message_id=stage.outbox.get(id).message_id)
 
 
 def test_who_makes_up_a_message_id_stops_nobody_p12(two: Stage) -> None:
     forged = Mention(id=two.mail("p1:spring-words:1").id, message_id="<made-up@example.net>")
-    came_back(two, about(two, Return.REPLIED, "p1:spring-words:1", mentions=(forged,)))
+    note = about(two, Return.REPLIED, "p1:spring-words:1", mentions=(forged,), address="stranger@example.net")
+    came_back(two, note)
 
     assert ended(two) == {"spring": ("active", None), "summer": ("active", None)}
+
+
+def test_a_reply_that_names_no_email_is_known_by_its_address_p12(two: Stage) -> None:
+    """Some programs lose the headers of a thread."""
+    came_back(two, about(two, Return.REPLIED, "p1:spring-words:1", mentions=(), address="P1@example.org"))
+
+    assert ended(two) == {"spring": ("replied", "replied"), "summer": ("replied", "replied")}
+    assert ended(two, "p2") == {"spring": ("active", None), "summer": ("active", None)}
+
+
+def test_nobody_is_put_off_by_who_writes_in_their_name(two: Stage) -> None:
+    """Whoever has any email of the workspace could answer it as somebody else."""
+    from tests.store.journey import email
+
+    receipt = two.outbox.enqueue(email(to="mallory@example.net"), workspace=SHOP)
+    forged = {"mentions": (mention(two, receipt.id),), "until": date(2026, 6, 1)}
+    came_back(two, about(two, Return.AUTORESPONDED, "p1:spring-words:1", **forged))
+
+    assert {each.not_before for each in (*two.mails("spring"), *two.mails("summer"))} == {None}
+
+
+def test_who_answers_a_cancelled_campaign_is_not_in_it_when_it_is_launched_again_p12(two: Stage) -> None:
+    two.run(cancel_campaign(SHOP, "spring"))
+    came_back(two, about(two, Return.REPLIED, "p1:spring-words:1"))
+    two.launch("spring", again=True)
+    two.send_until(MONDAY + timedelta(days=4))
+
+    assert ended(two)["spring"] == ("replied", "replied")
+    assert "p1:spring-words:2" not in [each.key for each in two.log]
+    assert "p2:spring-words:2" in [each.key for each in two.log]
+    assert balanced(two, "spring", "summer")
+
+
+def test_a_campaign_that_this_worker_cannot_write_waits_for_one_that_can(two: Stage) -> None:
+    """Its template is of a portal that another worker knows: nothing is dead, and other workspaces go on."""
+    template = "UPDATE {}steps SET template = 'hub.hello', text = NULL, html = NULL, subject = NULL"
+    two.run(ask_sql_of(two, template))
+    two.advance(minutes=10)
+    found = two.tick()
+
+    assert (found.passed, found.trouble, found.claimed) == (SHOP, True, None)
+    assert "dead" not in {each.state.value for each in two.mails("spring")}
+    assert not two.tick(passed=[SHOP]).worked
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from postroom.compose.return_path import checked_return_address
 from postroom.config import Settings
 from postroom.errors import ConfigurationError
+from postroom.logs import logger
 from postroom.returns.intake.taking import READ, Taken, Taker
 from postroom.smtpd import MailServer, Protocol, Received, Reception
 from postroom.smtpd.server import Place
@@ -32,7 +33,10 @@ def server(
             taken = await asyncio.to_thread(
                 taker.take, received.content, size=received.size, delivered_to=received.recipients
             )
-        tell(taken)
+        try:
+            tell(taken)
+        except OSError as error:  # it is in the database: a full disk behind the report must not bring it here again
+            logger.warning("what was taken in cannot be told", error=type(error).__name__)
         return "250 2.0.0 known already" if taken.duplicate else "250 2.0.0 taken in"
 
     return MailServer(Reception(protocol=protocol, takes=takes, keep=keep, kept=READ), place)

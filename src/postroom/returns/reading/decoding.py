@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import binascii
 import codecs
+import encodings
 import html
 import quopri
 import re
@@ -11,6 +12,9 @@ from collections.abc import Iterator
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
+from encodings import normalize_encoding
+from encodings.aliases import aliases
+from pkgutil import iter_modules
 
 from postroom.returns.reading import limits
 
@@ -19,6 +23,7 @@ _NOT_BASE64 = re.compile(rb"[^A-Za-z0-9+/]")
 _BREAKS = re.compile(r"<(?:br|/?p|/?div|/?tr|/?li|/?h[1-6]|/?pre|/?table)\b[^<>]{0,1000}>", re.IGNORECASE)
 _HIDDEN = re.compile(r"<(style|script|head)\b|</(style|script|head)\s*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z!][A-Za-z0-9:-]{0,30}(?:\s[^<>]{0,2000})?/?>")
+_CHARSETS = frozenset(module.name for module in iter_modules(encodings.__path__))
 _NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape"})
 """Codecs of Python that no mail is written in; some are slow, some warn."""
 _SHIFTED = b"\x1b$"
@@ -46,10 +51,16 @@ def _transferred(encoding: str, body: bytes) -> bytes:
             return body
 
 
+def _is_named(charset: str) -> bool:
+    """Whether Python has such a charset. Asked before it is looked up: every name that ever was is remembered there."""
+    name = normalize_encoding(charset.lower())
+    return name in aliases or name in _CHARSETS
+
+
 def _in_charset(octets: bytes, charset: str) -> str:
     if _SHIFTED in octets:
         charset = "iso-2022-jp"
-    for each in (charset, "utf-8"):
+    for each in (charset if _is_named(charset) else "", "utf-8"):
         try:
             if each and codecs.lookup(each).name not in _NO_CHARSETS:
                 return octets.decode(each, "strict" if each == "utf-8" else "replace")

@@ -86,13 +86,13 @@ def possible(opened: Opened, addresses: list[str]) -> list[str]:
 
 
 _PLACES = (
-    re.compile(r"^[ \t>*-]{0,12}<?([^\s<>()\[\]]{1,200}@[^\s<>()\[\]]{1,200}?)>?[ \t:;,.]{0,4}$", re.MULTILINE),
-    re.compile(r"^[ \t>*-]{0,12}<([^\s<>]{1,200}@[^\s<>]{1,200})>", re.MULTILINE),
-    re.compile(r"^\d{3} <([^\s<>]{1,200}@[^\s<>]{1,200})>\.\.\.", re.MULTILINE),
-    re.compile(r"rcpt to: ?<([^\s<>]{1,200}@[^\s<>]{1,200})>", re.IGNORECASE),
+    re.compile(r"^[ \t>*-]{0,12}<?([^\s<>()\[\]@]{1,200}@[^\s<>()\[\]@]{1,200}?)>?[ \t:;,.]{0,4}$", re.MULTILINE),
+    re.compile(r"^[ \t>*-]{0,12}<([^\s<>@]{1,200}@[^\s<>@]{1,200})>", re.MULTILINE),
+    re.compile(r"^\d{3} <([^\s<>@]{1,200}@[^\s<>@]{1,200})>\.\.\.", re.MULTILINE),
+    re.compile(r"rcpt to: ?<([^\s<>@]{1,200}@[^\s<>@]{1,200})>", re.IGNORECASE),
     re.compile(
         r"(?:recipients?|delivery failed|deliver(?:y|ed)? to|mail to|message to|addressed to"
-        r"|to)[: ]{1,3}<?([^\s<>]{1,200}@[^\s<>,;]{1,200})",
+        r"|to)[: ]{1,3}<?([^\s<>@]{1,200}@[^\s<>,;@]{1,200})",
         re.IGNORECASE,
     ),
 )

@@ -126,6 +126,14 @@ WHERE workspace = :workspace::text
     AND (:prospect::text IS NULL OR prospect_id = :prospect::text)
     AND campaign_id = :campaign::text
     AND state = 'stopped' AND reason = :reason::text AND email_status IS NULL
+    AND EXISTS (
+        SELECT 1
+        FROM postroom.enrolments n
+        WHERE n.workspace = postroom.campaign_mails.workspace
+            AND n.campaign_id = postroom.campaign_mails.campaign_id
+            AND n.prospect_id = postroom.campaign_mails.prospect_id
+            AND n.status IN ('enrolled', 'active', 'paused')
+    )
 RETURNING email_id::text;
 
 -- Take the turn from a prospect for a while …
@@ -260,7 +268,7 @@ SELECT
         FROM postroom.campaign_mails m
         JOIN postroom.emails e ON e.id = m.email_id
         WHERE m.workspace = :workspace::text AND m.state = 'leaving'
-            AND e.status IN ('pending', 'retrying') AND e.due_at > {now}
+            AND e.status IN ('pending', 'retrying')
     );
 
 -- When a person was last handed a mail of a campaign.

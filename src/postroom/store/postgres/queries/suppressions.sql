@@ -5,6 +5,7 @@ s.id::text, s.address, s.scope, s.workspace, s.kind, s.reason, s.evidence, s.ema
 s.noted_at, s.expires_at
 
 -- Add entries. One that is there already stays, with what was heard of it last; it never ends sooner than it would have.
+-- Who wants to be left alone said so first by one email: only its link takes that back.
 -- In one order, so that two who add the same never wait for each other for ever.
 -- name: suppress
 INSERT INTO postroom.suppressions AS s (
@@ -20,7 +21,7 @@ ORDER BY n.address, n.scope, n.workspace, n.kind, n.reason
 ON CONFLICT (address, scope, workspace, kind, reason) DO UPDATE
 SET noted_at = excluded.noted_at,
     evidence = CASE WHEN excluded.evidence = '' THEN s.evidence ELSE excluded.evidence END,
-    email_id = coalesce(excluded.email_id, s.email_id),
+    email_id = CASE WHEN s.reason = 'unsubscribe' THEN s.email_id ELSE coalesce(excluded.email_id, s.email_id) END,
     actor = coalesce(excluded.actor, s.actor),
     expires_at = CASE
         WHEN s.expires_at IS NULL OR excluded.expires_at IS NULL THEN NULL

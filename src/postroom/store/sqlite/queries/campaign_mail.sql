@@ -123,6 +123,14 @@ WHERE workspace = :workspace
     AND (:prospect IS NULL OR prospect_id = :prospect)
     AND campaign_id = :campaign
     AND state = 'stopped' AND reason = :reason AND email_status IS NULL
+    AND EXISTS (
+        SELECT 1
+        FROM postroom_enrolments n
+        WHERE n.workspace = postroom_campaign_mails.workspace
+            AND n.campaign_id = postroom_campaign_mails.campaign_id
+            AND n.prospect_id = postroom_campaign_mails.prospect_id
+            AND n.status IN ('enrolled', 'active', 'paused')
+    )
 RETURNING email_id;
 
 -- Take the turn from a prospect for a while …
@@ -257,7 +265,7 @@ SELECT
         FROM postroom_campaign_mails m
         CROSS JOIN postroom_emails e ON e.id = m.email_id
         WHERE m.workspace = :workspace AND m.state = 'leaving'
-            AND e.status IN ('pending', 'retrying') AND e.due_at > :now
+            AND e.status IN ('pending', 'retrying')
     );
 
 -- When a person was last handed a mail of a campaign.

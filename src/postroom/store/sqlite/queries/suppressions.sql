@@ -4,6 +4,7 @@
 id, address, scope, workspace, kind, reason, evidence, email_id, actor, created_at, noted_at, expires_at
 
 -- Add entries. One that is there already stays, with what was heard of it last; it never ends sooner than it would have.
+-- Who wants to be left alone said so first by one email: only its link takes that back.
 -- `WHERE true` keeps SQLite from reading ON as a part of the join.
 -- name: suppress
 INSERT INTO postroom_suppressions (
@@ -19,7 +20,7 @@ WHERE true
 ON CONFLICT (address, scope, workspace, kind, reason) DO UPDATE
 SET noted_at = excluded.noted_at,
     evidence = iif(excluded.evidence = '', evidence, excluded.evidence),
-    email_id = coalesce(excluded.email_id, email_id),
+    email_id = iif(reason = 'unsubscribe', email_id, coalesce(excluded.email_id, email_id)),
     actor = coalesce(excluded.actor, actor),
     expires_at = max(expires_at, excluded.expires_at)
 RETURNING {entry};

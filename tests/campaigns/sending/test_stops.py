@@ -173,11 +173,11 @@ def test_a_campaign_that_this_worker_cannot_write_waits_for_one_that_can(two: St
     template = "UPDATE {}steps SET template = 'hub.hello', text = NULL, html = NULL, subject = NULL"
     two.run(ask_sql_of(two, template))
     two.advance(minutes=10)
-    found = two.tick()
+    found = two.tick("another worker")
 
     assert (found.passed, found.trouble, found.claimed) == (SHOP, True, None)
     assert "dead" not in {each.state.value for each in two.mails("spring")}
-    assert not two.tick(passed=[SHOP]).worked
+    assert not two.tick("another worker", passed=[SHOP]).worked
 
 
 @pytest.mark.parametrize(

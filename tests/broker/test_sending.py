@@ -10,7 +10,11 @@ from datetime import timedelta
 import pytest
 
 from postroom import Attachment, DeadReason, Email, EmailId, RetryPolicy, Status
+from postroom.broker import consumption as consuming
+from postroom.broker.consumption import Consumption
+from postroom.broker.link import BrokerAway, open_session
 from postroom.broker.message import encode
+from postroom.broker.meter import UNMETERED_DISPATCH
 from postroom.broker.topology import Broker
 from postroom.sealing import Keyring
 from postroom.send.script import Moment
@@ -336,6 +340,24 @@ async def test_a_queue_that_is_deleted_under_its_senders_is_declared_and_served_
 
     check(bureau, first + second)
     assert set(bureau.server.copies_of_all().values()) == {1}
+
+
+async def test_whoever_is_served_no_more_and_was_not_told_finds_out(
+    bureau: Bureau, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker under load may forget to tell a consumer that its queue is gone."""
+    session = await open_session(bureau.broker)
+    consumption = Consumption(session, prefetch=1, meter=UNMETERED_DISPATCH)
+    await consumption.start()
+    monkeypatch.setattr(consuming, "INSIST", 0.0)
+    await consumption.insist()
+    for tag in consumption._tags:
+        await session.client.cancel(tag)
+
+    with pytest.raises(BrokerAway, match="a queue was deleted"):
+        await consumption.insist()
+    assert session.closed.is_set()
+    await session.close()
 
 
 def test_a_sender_stays_below_its_bound_and_small_emails_pass_large_ones(any_bureau: Bureau) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
@@ -12,14 +13,19 @@ from functools import partial
 from pamqp import commands
 
 from postroom.broker.acks import Acks
-from postroom.broker.link import FAILURES, BrokerAway, Session
+from postroom.broker.amqp.client import QueueGone
+from postroom.broker.link import FAILURES, REACH, BrokerAway, Session
 from postroom.broker.message import Poison, decode
 from postroom.broker.meter import DispatchMeter
+from postroom.broker.topology import consumers, lane_queues
 from postroom.claim.failpoint import reach
 from postroom.claim.lanes import Shares
 from postroom.logs import logger
 from postroom.store.dispatch import Named
 from postroom.vocabulary import LANES, Priority
+
+INSIST = 5.0
+"""Seconds between looks whether the broker still delivers, while it brings nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,7 @@ class Consumption:
         self._acks = Acks()
         self._tags: list[str] = []
         self._flushing: asyncio.Task[None] | None = None
+        self._insisted = time.monotonic()
 
     @property
     def waiting(self) -> Shares:
@@ -72,6 +79,24 @@ class Consumption:
             for lane in LANES:
                 for queue in self.session.broker.queues(lane):
                     self._tags.append(await client.consume(queue, partial(self._arrive, lane, queue)))
+        except FAILURES as error:
+            self.session.lost(error)
+            raise BrokerAway(self.session.reason) from None
+
+    async def insist(self) -> None:
+        """See now and then that somebody is still served from every queue, for all that the broker says.
+
+        A broker tells a consumer when its queue is deleted; but now and then, busy, it does not. Declared anew by
+        somebody else, the queue would fill while we wait for it in vain.
+        """
+        if time.monotonic() < self._insisted + INSIST:
+            return
+        self._insisted = time.monotonic()
+        try:
+            async with asyncio.timeout(REACH):
+                for queue in lane_queues(self.session.broker):
+                    if not await consumers(self.session.client, queue):
+                        raise QueueGone
         except FAILURES as error:
             self.session.lost(error)
             raise BrokerAway(self.session.reason) from None

@@ -149,6 +149,8 @@ class BrokerFeed:
                 await consumption.stop()
                 return True
             await self._until_wanted(consumption)
+            if not consumption.arrived.is_set():
+                await consumption.insist()
             await self._claim(consumption)
         if not session.closed.is_set():
             await self._give_back(consumption)  # else the broker does: it delivers them to somebody else

@@ -71,6 +71,13 @@ async def depth(client: Client, queue: str) -> int:
     return answer.message_count or 0
 
 
+async def consumers(client: Client, queue: str) -> int:
+    """To how many its messages are delivered; refused where there is no queue of that name."""
+    answer = await client.call(commands.Queue.Declare(queue=queue, passive=True))
+    assert isinstance(answer, commands.Queue.DeclareOk)
+    return answer.consumer_count or 0
+
+
 async def depths(client: Client, broker: Broker) -> dict[str, int]:
     """How many messages wait in each queue, that of the dead among them."""
     return {queue: await depth(client, queue) for queue in (*lane_queues(broker), broker.dead)}

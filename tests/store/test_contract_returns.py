@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from postroom import Outbox, Status, Webhook
-from postroom.store.changes import newest_events
 from postroom.store.ids import new_id
 from postroom.store.listening import Changed, Listener
 from postroom.store.matching import GONE, UNKNOWN, UNMENTIONED
@@ -30,6 +29,7 @@ from postroom.store.returns import (
 from postroom.store.suppressions import Suppression, suppressions
 from postroom.vocabulary import BounceClass, Change, EmailId, Return, SuppressionReason, SuppressionScope
 from tests.store.journey import Clock, bring_to, claim, email, sent, settle
+from tests.store.stream import read_until
 
 ADA = "ada@example.org"
 
@@ -66,7 +66,7 @@ def test_a_bounce_is_in_the_history_the_stream_and_beside_the_recipient(
     [noted] = note(outbox, bounce(mention(outbox, ours)))
     email = outbox.get(ours)
     [fate] = [each.returned for each in email.recipients]
-    [*_, event] = outbox.database.run(newest_events(10)).events
+    [*_, event] = read_until(outbox, 2)
 
     assert (noted.email_id, noted.duplicate, noted.suppressed) == (ours, False, True)
     assert (email.status, email.history[-1].what) == (Status.SENT, "bounced")
@@ -113,7 +113,7 @@ def test_a_message_taken_in_twice_is_one_event(outbox: Outbox, ours: EmailId) ->
     assert (first.duplicate, again.duplicate, again.suppressed) == (False, True, False)
     assert [entry.what for entry in outbox.get(ours).history] == ["bounced"]
     assert len(outbox.database.run(returns(limit=9))) == 1
-    assert len([e for e in outbox.database.run(newest_events(10)).events if e.change is Change.BOUNCED]) == 1
+    assert [each.change for each in read_until(outbox, 2)].count(Change.BOUNCED) == 1
 
 
 def test_taken_in_by_many_at_once_it_is_one_event(outbox: Outbox, ours: EmailId) -> None:

@@ -92,7 +92,9 @@ def test_p8_whose_turn_it_is_goes_and_nobody_waits_without_need(case: Case) -> N
         for campaign, prospects in enumerate(case.prospects)
         for prospect in range(prospects)
     ]
-    slots, ramp_day, last = case.slots(), 1 + case.sent_days, case.last
+    first = next(openings_after(case.settings, case.now))
+    sent_before = case.used_today > 0 and first.day > case.present  # today, and no window of today is to come
+    slots, ramp_day, last = case.slots(), 1 + case.sent_days + sent_before, case.last
     for opening in openings_after(case.settings, case.now):
         if not waiting:
             break

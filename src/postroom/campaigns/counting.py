@@ -40,13 +40,19 @@ def counts_on(workspace: str, day: date) -> Plan[Mapping[str, Count]]:
     return {sender: Count(used=int(used), sent_days=int(days)) for sender, used, days in rows}
 
 
-def left_of(settings: SendingSettings, sender: Sender, count: Count) -> int | None:
-    """How many mails a sender may still send on a day, beside what holds for the workspace; None: as many as that."""
+def allowance_of(settings: SendingSettings, sender: Sender, count: Count) -> int | None:
+    """How many mails a sender may send on a day, beside what holds for the workspace; None: as many as that."""
     if sender.daily_quota is None and sender.ramp_up is None:
         return None
     quota = settings.daily_quota if sender.daily_quota is None else sender.daily_quota
     own = replace(settings, daily_quota=quota, ramp_up=sender.ramp_up)
-    return max(0, allowance(own, 1 + count.sent_days) - count.used)
+    return allowance(own, 1 + count.sent_days)
+
+
+def left_of(settings: SendingSettings, sender: Sender, count: Count) -> int | None:
+    """How many of these are left."""
+    allowed = allowance_of(settings, sender, count)
+    return None if allowed is None else max(0, allowed - count.used)
 
 
 def with_allowance(

@@ -20,9 +20,10 @@ from postroom.campaigns.acting import (
 from postroom.campaigns.mails import ring
 from postroom.campaigns.stopping import stop_prospect
 from postroom.errors import InvalidCampaign, NotInWorkspace
+from postroom.store import claims
 from postroom.store.suppressions import Stop, suppress
 from postroom.vocabulary import CampaignStatus, EnrolmentStatus, SuppressionReason, SuppressionScope
-from tests.campaigns.sending.stage import MONDAY, OFFICE, SHOP, Stage, dead, fails, sent
+from tests.campaigns.sending.stage import MONDAY, OFFICE, OPEN_ALWAYS, SHOP, Stage, dead, fails, miscounted, sent
 
 WEEK = MONDAY + timedelta(days=7)
 
@@ -384,6 +385,75 @@ def test_the_last_question_knows_that_today_has_become_a_holiday(stage: Stage) -
     objection = stage.objection(email)
     assert objection is not None
     assert objection.reason == "holiday"
+
+
+def test_p9_the_last_question_knows_that_the_quota_was_lowered(stage: Stage) -> None:
+    stage.settings(OPEN_ALWAYS)
+    stage.launched(prospects=3)
+    first, second = stage.claim(), stage.claim()
+    assert stage.objection(first) is None
+
+    stage.settings(replace(OPEN_ALWAYS, daily_quota=1))
+
+    assert {stage.objection(first).reason, stage.objection(second).reason} == {"quota_used (1/1)"}
+    stage.settings(replace(OPEN_ALWAYS, daily_quota=2))
+    assert stage.objection(first) is None
+    assert stage.objection(second) is None
+
+
+def test_p9_what_a_lowered_quota_has_held_back_counts_no_more_and_leaves_on_another_day(stage: Stage) -> None:
+    stage.settings(OPEN_ALWAYS)
+    stage.launched(prospects=2)
+    stage.send()
+    held = stage.claim()
+    stage.settings(replace(OPEN_ALWAYS, daily_quota=1))
+
+    objection = stage.objection(held)
+    assert objection is not None
+    again = stage.clock.now + timedelta(seconds=objection.seconds)
+    stage.run(claims.defer([held.claim], until=again, reason=objection.reason))
+    stage.clock.now = again
+    stage.nothing_leaves()
+
+    assert stage.days() == {"2026-03-09": (1, 1)}
+    stage.advance(days=1)
+    assert stage.send() == stage.key_of(held.id)
+    assert stage.outbox.get(held.id).attempts == 1
+    assert not miscounted(stage)
+
+
+def test_p9_the_last_question_knows_the_ramp_and_what_a_sender_may_send(stage: Stage) -> None:
+    stage.settings(OPEN_ALWAYS)
+    stage.launched(prospects=3)
+    email, _ = stage.claim(), stage.claim()
+
+    stage.settings(replace(OPEN_ALWAYS, ramp_up=RampUp(schedule=(1,))))
+    assert stage.objection(email).reason == "ramp_day (1)"
+
+    stage.settings(OPEN_ALWAYS)
+    stage.sender(daily_quota=1)
+    assert stage.objection(email).reason == "its sender may send 1 on this day"
+    stage.sender(daily_quota=2)
+    assert stage.objection(email) is None
+
+
+def test_p9_a_mail_that_another_has_overtaken_keeps_the_gap_after_it(stage: Stage) -> None:
+    """A server may be so slow that the next mail has its turn before the first one's dot."""
+    stage.clock.now = MONDAY.replace(hour=10)
+    stage.settings(OFFICE)
+    stage.launched(prospects=2)
+    slow = stage.claim()
+    stage.advance(seconds=60)
+    quick = stage.claim()
+    stage.advance(seconds=15)
+
+    objection = stage.objection(slow)
+
+    assert objection is not None
+    assert (objection.reason, objection.seconds) == ("gap", 45.0)
+    assert stage.objection(quick) is None
+    stage.advance(seconds=45)
+    assert stage.objection(slow) is None
 
 
 def test_dead_mail_frees_its_place_for_another_on_the_same_day(stage: Stage) -> None:

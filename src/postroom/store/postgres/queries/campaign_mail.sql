@@ -279,12 +279,13 @@ WHERE workspace = :workspace::text AND prospect_id = :prospect::text AND state I
 
 -- What decides, at the last moment, whether a mail may leave.
 -- name: standing_of_mail
-SELECT m.workspace, m.state, m.day::text, c.status, n.status, s.paused_at
+SELECT m.workspace, m.sender_id, m.day::text, m.left_at, c.status, n.status, s.paused_at, p.last_at
 FROM postroom.campaign_mails m
 JOIN postroom.campaigns c ON c.workspace = m.workspace AND c.id = m.campaign_id
 JOIN postroom.enrolments n
     ON n.workspace = m.workspace AND n.campaign_id = m.campaign_id AND n.prospect_id = m.prospect_id
 JOIN postroom.senders s ON s.workspace = m.workspace AND s.id = m.sender_id
+JOIN postroom.paces p ON p.workspace = m.workspace
 WHERE m.email_id = :id::uuid;
 
 -- Where an enrolment stands from now on, provided it stands where it is believed to; what is null stays.

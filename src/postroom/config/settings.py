@@ -36,7 +36,7 @@ from postroom.config.routes import (
     usable_routes,
 )
 from postroom.config.routing import RoutingRule
-from postroom.config.secrecy import SecretTexts
+from postroom.config.secrecy import DoorSecret, SecretTexts
 from postroom.config.sources import PREFIX, Environment, File, config_file
 from postroom.config.webhooks import EventSettings, WebhookSettings
 from postroom.errors import ConfigurationError
@@ -147,9 +147,9 @@ class Settings(BaseSettings):
     public_url: PublicUrl = ""
     """Where people reach the web app, such as `https://mail.example.org`: links by which somebody unsubscribes lead
     there."""
-    cron_secret: SecretStr | None = None
-    """What a cron job shows to have the web app send what is due: `POST /api/cron/send-emails`; if not given, that is
-    not there."""
+    cron_secret: DoorSecret | None = None
+    """What a cron job shows to have the web app send what is due: `POST /api/cron/send-emails`; 16 characters or more.
+    If not given, that is not there."""
     max_recipients: int = 1_000
     max_bytes: int = 25_000_000
     max_key: int = 256

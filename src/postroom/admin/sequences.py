@@ -88,7 +88,8 @@ async def _saved(
         place.workspace, wanted, by=actor_of(request, person), workspaces=person.workspaces
     )
     notice = "sequence_same" if plain(form.get("version")) == str(saved.version) else "sequence_saved"
-    back = place.sequence(id, campaign=shown["campaign"], prospect=shown["prospect"])
+    somebody = await _somebody(request, person, place, shown["campaign"], shown["prospect"])
+    back = place.sequence(id, campaign=shown["campaign"], prospect=somebody.id if somebody else "")
     return RedirectResponse(with_notice(back, notice), status_code=303)
 
 
@@ -116,7 +117,7 @@ async def _page(
         name=name,
         steps=steps,
         campaign=campaign,
-        prospect=prospect or (somebody.address if somebody else ""),
+        prospect=somebody.address if somebody else prospect,
         previewed=preview and somebody is not None,
         known=tuple(sorted(somebody.variables())) if somebody else (),
         problem=_in_general(problem, preview, somebody, prospect),
@@ -145,10 +146,10 @@ def _in_general(problem: InvalidCampaign | None, preview: bool, somebody: Prospe
 
 
 async def _somebody(request: Request, person: Person, place: Place, campaign: str, prospect: str) -> Prospect | None:
-    """For whom the steps are shown: the one that was named by address, or the first of the campaign."""
+    """For whom the steps are shown: the one that was named by id or address, or the first of the campaign."""
     looks = looks_of(request)
     if prospect:
-        return await looks.prospect_at(place.workspace, prospect, workspaces=person.workspaces)
+        return await looks.prospect_named(place.workspace, prospect, workspaces=person.workspaces)
     if not campaign:
         return None
     try:

@@ -30,7 +30,7 @@ from postroom.campaigns.looking import (
     sent_by_day,
 )
 from postroom.campaigns.mails import Mail, beat_of, mails_of_enrolment
-from postroom.campaigns.prospects import find_prospect, read_prospect
+from postroom.campaigns.prospects import find_prospect, get_prospect, read_prospect
 from postroom.campaigns.readiness import insist_on_readiness
 from postroom.campaigns.sequences import get_sequence, steps_of
 from postroom.campaigns.settings import SendingSettings
@@ -40,6 +40,7 @@ from postroom.campaigns.values import MOST_STEPS, Campaign, Enrolment, Prospect,
 from postroom.campaigns.whole import Draft, whole_draft
 from postroom.campaigns.window import window_at
 from postroom.campaigns.workspace import workspace_settings
+from postroom.errors import NotInWorkspace
 from postroom.operate.campaign_recording import check_seen
 from postroom.operate.values import Workspaces
 from postroom.operate.verb import Awaiting, Shell, asks, asks_in_steps
@@ -228,10 +229,13 @@ class CampaignLookVerbs(Shell):
         yield from insist_on_readiness(workspace, id, now=self.now(), rules=self.rules, portals=portals)
 
     @asks
-    def prospect_at(self, workspace: str, address: str, *, workspaces: Workspaces = None) -> Plan[Prospect | None]:
-        """Whoever has an address; None if the workspace has nobody."""
+    def prospect_named(self, workspace: str, named: str, *, workspaces: Workspaces = None) -> Plan[Prospect | None]:
+        """Whoever has this id, or this address; None if the workspace has nobody."""
         check_seen(workspace, workspaces)
-        return (yield from find_prospect(workspace, address))
+        try:
+            return (yield from get_prospect(workspace, named))
+        except NotInWorkspace:
+            return (yield from find_prospect(workspace, named))
 
     @asks
     def quota(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[tuple[QuotaDay, ...]]:

@@ -60,6 +60,7 @@ QUERIES: dict[str, dict[str, Any]] = {
     "next_turns": {"workspace": "w", "day": DAY},
     "last_mail_to": {"workspace": "w", "prospect": "p77"},
     "mails_of_enrolment": {"workspace": "w", "campaign": "c2", "number": 1},
+    "version_in_launch": {"workspace": "w", "campaign": "c2"},
     "standing_of_mail": {"id": ONE},
     "claim_mail": {"id": ONE, "worker": "worker", "lease": 30.0, "whole": 1000},
     "emails_of_mails": {"workspace": "w", "prospect": "p77", "campaign": None},

@@ -5,8 +5,10 @@ the workspace. With its rows a batch leaves behind how far the launch has come, 
 there, and two at once share the work: each enrolment is gone through once. The key of a step, unique in the workspace,
 stands behind that.
 
-Each batch looks again: a campaign that was paused or cancelled meanwhile is launched no further, and a prospect who was
-stopped gets no row. First steps are ready at once, and may leave while later batches are still being written.
+All prospects of a launch get the same words: the version of the sequence that its first batch was pinned to, however
+often somebody edits it meanwhile. Each batch looks again at all else: a campaign that was paused or cancelled meanwhile
+is launched no further, and a prospect who was stopped gets no row. First steps are ready at once, and may leave while
+later batches are still being written.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from postroom.campaigns.keys import StepKey
 from postroom.campaigns.mails import FIRST_DAY, ring, store_clock
 from postroom.campaigns.reconciling import PAUSED
 from postroom.campaigns.replanning import replan
-from postroom.campaigns.sequences import get_sequence
+from postroom.campaigns.sequences import sequence_in_launch
 from postroom.campaigns.stopping import ends_by
 from postroom.campaigns.values import Campaign, Enrolment, Sender, Sequence
 from postroom.claim.failpoint import reach
@@ -218,7 +220,7 @@ def _batch(workspace: str, id: str, size: int, tally: _Tally) -> Plan[tuple[Camp
     batch = _Batch(
         workspace=workspace,
         campaign=campaign,
-        sequence=(yield from get_sequence(workspace, campaign.sequence_id)),
+        sequence=(yield from sequence_in_launch(workspace, id, campaign.sequence_id)),
         senders=(yield from senders_of(workspace, id)),
         now=(yield from store_clock()),
     )

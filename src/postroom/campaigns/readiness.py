@@ -55,12 +55,14 @@ def insist_on_readiness(
 ) -> Course[None]:
     """Refuse a draft that could not be sent, before anything of it is written; `InvalidCampaign` names what is wrong.
 
-    A campaign that was launched before has passed already.
+    A campaign that was launched before has passed already, and so has one that somebody else launches meanwhile.
     """
     draft = yield whole_draft(workspace, id)
     if draft.campaign.status is not CampaignStatus.DRAFT:
         return
     checked = yield from check_readiness(workspace, id, now=now, rules=rules, portals=portals)
+    if checked.campaign.status is not CampaignStatus.DRAFT:
+        return
     for problem in checked.problems:
         if problem.severity is Severity.ERROR:
             told = f" ({problem.count} prospects, such as {problem.prospects[0]})" if problem.prospects else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from postroom.campaigns.records import step_record
@@ -50,6 +50,16 @@ def get_sequence(workspace: str, id: str) -> Plan[Sequence]:
     """The newest version of a sequence; `NotInWorkspace` if the workspace has none of this id."""
     rows = yield ask("find_sequence", workspace=workspace, id=id)
     return (yield from _whole(workspace, rows[0]) if rows else _missing(workspace, id))
+
+
+def sequence_in_launch(workspace: str, campaign_id: str, id: str) -> Plan[Sequence]:
+    """The version that the launch of a campaign has begun with; the newest, if it has not begun."""
+    newest = yield from get_sequence(workspace, id)
+    rows = yield ask("version_in_launch", workspace=workspace, campaign=campaign_id)
+    version = rows[0][0] if rows else newest.version
+    if version == newest.version:
+        return newest
+    return replace(newest, version=version, steps=(yield from steps_of(workspace, id, version)))
 
 
 def sequences(workspace: str) -> Plan[tuple[SequenceOutline, ...]]:

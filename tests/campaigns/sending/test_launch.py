@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress as suppress_errors
 from datetime import date
+from typing import Any
 
 import pytest
 
 from postroom import Outbox
 from postroom.campaigns.acting import cancel_campaign, pause_campaign, pause_prospect, resume_campaign
 from postroom.campaigns.launching import launch
+from postroom.campaigns.readiness import insist_on_readiness
 from postroom.campaigns.sequences import edit_sequence
 from postroom.campaigns.stopping import stop_prospect
 from postroom.campaigns.values import Sequence
 from postroom.errors import NotInWorkspace
-from postroom.store.plan import Course, drive
+from postroom.store.plan import Course, Plan, drive
 from postroom.store.suppressions import Stop, suppress
 from postroom.vocabulary import CampaignStatus, EnrolmentStatus, MailState, SuppressionReason
 from tests.campaigns.sending.stage import SHOP, Stage, step
@@ -27,6 +30,13 @@ def some_of(course: Course[object], stage: Stage, plans: int) -> None:
         plan = course.send(stage.run(plan))
     stage.run(plan)
     course.close()
+
+
+def _going_on(course: Course[None], plan: Plan[Any]) -> Course[None]:
+    """The rest of a course that has come to a plan."""
+    with suppress_errors(StopIteration):
+        while True:
+            plan = course.send((yield plan))
 
 
 def test_a_launch_writes_one_row_for_each_step_of_each_prospect(stage: Stage) -> None:
@@ -146,6 +156,36 @@ def test_a_sequence_that_is_edited_after_the_launch_changes_nothing_for_those_wh
     stage.run(edit_sequence(SHOP, Sequence(id="spring-words", name="x", steps=(step(1, subject="Other words"),))))
 
     assert stage.outbox.get(stage.claim().id).subject == "Hello P1"
+
+
+def test_a_sequence_that_is_edited_during_the_launch_changes_nothing_for_those_who_are_launched_later(
+    stage: Stage,
+) -> None:
+    """One launch, one version: nobody gets words that the check before it has not seen."""
+    stage.settings()
+    stage.sender()
+    stage.draft(prospects=4, delays=(0, 1))
+    some_of(launch(SHOP, "spring", batch=2), stage, 2)
+    stage.run(edit_sequence(SHOP, Sequence(id="spring-words", name="x", steps=(step(1, subject="Other words"),))))
+    launched = stage.launch(batch=2)
+
+    assert launched.scheduled == 4
+    assert {each.sequence_version for each in stage.mails()} == {1}
+    assert {each.sequence_version for each in stage.enrolments().values()} == {1}
+    assert [stage.send() for _ in range(4)] == [f"p{number}:spring-words:1" for number in range(1, 5)]
+    assert {stage.outbox.get(each.id).subject for each in stage.log} == {f"Hello P{number}" for number in range(1, 5)}
+
+
+def test_a_draft_that_somebody_else_launches_while_it_is_checked_is_no_error(stage: Stage) -> None:
+    """Two launches at once: the check of the one finds a campaign that runs since a moment ago."""
+    stage.sender()
+    stage.draft(prospects=2)
+    checking = insist_on_readiness(SHOP, "spring", now=stage.clock.now, rules=stage.outbox.rules, portals={})
+    later = checking.send(stage.run(next(checking)))
+    stage.launch()
+    drive(_going_on(checking, later), stage.run)
+
+    assert stage.campaign().status is CampaignStatus.RUNNING
 
 
 def test_an_enrolment_that_was_paused_before_the_launch_waits_until_it_is_resumed(stage: Stage) -> None:

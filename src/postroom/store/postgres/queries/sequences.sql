@@ -49,6 +49,14 @@ SET name = :name::text,
     version = :version::integer
 WHERE workspace = :workspace::text AND id = :id::text;
 
+-- The version that the mails of a campaign were launched with; no row before the first of them.
+-- name: version_in_launch
+SELECT sequence_version
+FROM postroom.campaign_mails
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text
+ORDER BY number
+LIMIT 1;
+
 -- The steps of a version.
 -- name: steps_of
 SELECT number, delay_days, subject, text, html, template

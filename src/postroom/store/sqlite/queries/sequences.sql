@@ -46,6 +46,14 @@ SET name = :name,
     version = :version
 WHERE workspace = :workspace AND id = :id;
 
+-- The version that the mails of a campaign were launched with; no row before the first of them.
+-- name: version_in_launch
+SELECT sequence_version
+FROM postroom_campaign_mails
+WHERE workspace = :workspace AND campaign_id = :campaign
+ORDER BY number
+LIMIT 1;
+
 -- The steps of a version.
 -- name: steps_of
 SELECT number, delay_days, subject, text, html, template

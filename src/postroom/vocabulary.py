@@ -183,6 +183,8 @@ class WaitReason(StrEnum):
     PAUSED = "paused"
     AWAY = "away"
     """Its prospect is not there, and has said until when."""
+    RENDERING = "rendering"
+    """Writing it took longer than it may; it is tried again."""
     SENDER_DOWN = "sender_down"
 
 

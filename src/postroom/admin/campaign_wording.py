@@ -18,6 +18,8 @@ MEANINGS = {
     WaitReason.GAP: "Some seconds pass between two mails.",
     WaitReason.WAITING_STEP: "It follows another step, which comes first.",
     WaitReason.PAUSED: "Somebody has paused it.",
+    WaitReason.AWAY: "Its prospect is away, and has said until when.",
+    WaitReason.RENDERING: "Writing it took longer than two seconds; it is tried again.",
     WaitReason.SENDER_DOWN: "Its sender, or the way out, does not send just now.",
 }
 

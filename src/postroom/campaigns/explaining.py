@@ -107,14 +107,19 @@ def _wait_of_step(mail: Mail, due_at: datetime | None, standing: _Standing) -> W
     """It waits for the step before, for its day, or for its next attempt."""
     until = due_at if mail.state is MailState.LEAVING else mail.not_before
     if until is not None and until > standing.now:
-        reason = WaitReason.AWAY if (mail.reason or "").startswith(WaitReason.AWAY) else WaitReason.GAP
-        return Wait(reason=reason, until=next_open(standing.settings, until))
+        return Wait(reason=_set_aside_for(mail), until=next_open(standing.settings, until))
     if mail.due_day is None:
         return Wait(reason=WaitReason.WAITING_STEP, until=None, detail=f"step {mail.step - 1}")
     opening = next(openings(standing.settings, mail.due_day), None) if mail.step > 1 else None
     if opening is not None and opening.open > standing.now:
         return Wait(reason=WaitReason.WAITING_STEP, until=opening.open, detail=opening.day.isoformat())
     return None
+
+
+def _set_aside_for(mail: Mail) -> WaitReason:
+    """What the reason of a mail begins with, where that is a word of this vocabulary."""
+    word = (mail.reason or "").partition(":")[0]
+    return WaitReason(word) if word in (WaitReason.AWAY, WaitReason.RENDERING) else WaitReason.GAP
 
 
 def _wait_of_sender(mail: Mail, standing: _Standing) -> Wait | None:

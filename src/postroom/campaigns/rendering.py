@@ -26,6 +26,10 @@ PARTS = {"subject": "subject.txt", "text": "text.txt", "html": "body.html"}
 """What a step's words are called, and the files they are taken for: by its ending the engine knows what to escape."""
 
 
+class TooSlow(InvalidCampaign):
+    """Writing it took longer than it may; another time, on a machine that is less busy, it may not."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
     """What one step says to one prospect."""
@@ -139,7 +143,7 @@ def _engine(steps: tuple[Step, ...]) -> Any:
 def _rendered(name: str, template: Template, variables: Mapping[str, str]) -> str:
     from jinja2 import TemplateError
 
-    from postroom.templates.budget import Budget, Exceeded, within
+    from postroom.templates.budget import Budget, Exceeded, OutOfTime, within
     from postroom.templates.engine import UnknownName
     from postroom.templates.template import put_together
 
@@ -148,6 +152,8 @@ def _rendered(name: str, template: Template, variables: Mapping[str, str]) -> st
             return put_together(template, variables)
     except UnknownName as error:
         raise InvalidCampaign(name, f"there is no {error.name!r}", _remedy(error.name, variables)) from error
+    except OutOfTime as error:
+        raise TooSlow(name, str(error), "make its loops shorter, or give the machine less to do") from error
     except (TemplateError, Exceeded, ArithmeticError, TypeError, ValueError, RecursionError) as error:
         told = str(error) if isinstance(error, TemplateError | Exceeded) else type(error).__name__
         raise InvalidCampaign(name, told, "correct what is in braces") from error

@@ -31,7 +31,7 @@ from postroom.campaigns.mails import (
 from postroom.campaigns.pace import draw_gap, later
 from postroom.campaigns.prospects import get_prospect
 from postroom.campaigns.reconciling import end_with, reconcile
-from postroom.campaigns.rendering import Wording
+from postroom.campaigns.rendering import TooSlow, Wording
 from postroom.campaigns.sequences import steps_of
 from postroom.campaigns.settings import SendingSettings
 from postroom.campaigns.stopping import stop_for
@@ -51,7 +51,7 @@ from postroom.store.order import Lease
 from postroom.store.plan import Plan, ask, ask_binary
 from postroom.store.suppressions import Mail as Addressed
 from postroom.store.suppressions import Suppression, stopped_by, suppressions_of
-from postroom.vocabulary import MailState, Status
+from postroom.vocabulary import MailState, Status, WaitReason
 
 if TYPE_CHECKING:
     from postroom.templates.portal import Portal
@@ -175,7 +175,11 @@ def _whose_turn(look: _Look, routes: Collection[str]) -> Plan[Tick]:
         mail = yield from _next_mail(look, able)
         if mail is None:
             return (yield from _nobody(look, [each for each in at_work if each not in here], bool(used_up)))
-        claimed = yield from _begun(look, mail)
+        try:
+            claimed = yield from _begun(look, mail)
+        except TooSlow as error:
+            yield from _set_aside(look, mail, error)
+            break  # the others have waited long enough for this transaction
         if claimed is not None:
             break
     if claimed is None:
@@ -243,12 +247,21 @@ def _begun(look: _Look, mail: Mail) -> Plan[Claimed | None]:
         return None
     try:
         return (yield from _taken_in(look, mail, prospect))
+    except TooSlow:
+        raise
     except (InvalidCampaign, InvalidEmail) as error:
         if error.field in OUR_FAULT or error.field.endswith(".template"):
             raise ConfigurationError(str(error)) from error
         logger.error("a mail of a campaign cannot be written", campaign=mail.campaign_id, field=error.field)
         yield from end_with(look.workspace, mail, MailState.DEAD, f"{error.field}: {error.problem}")
         return None
+
+
+def _set_aside(look: _Look, mail: Mail, error: TooSlow) -> Plan[None]:
+    """It is written another time; the others go on."""
+    logger.warning("a mail of a campaign took too long to write", campaign=mail.campaign_id, field=error.field)
+    reason = f"{WaitReason.RENDERING}: {error.field}: {error.problem}"
+    yield from put_mail(replace(mail, not_before=look.now + LATER, reason=reason))
 
 
 def _taken_in(look: _Look, mail: Mail, prospect: Prospect) -> Plan[Claimed | None]:

@@ -19,6 +19,10 @@ class Exceeded(Exception):
     """A rendering took more than it may; the message says of what."""
 
 
+class OutOfTime(Exceeded):
+    """It took longer than it may: on a busy machine no fault of the template's."""
+
+
 @dataclass(slots=True)
 class Budget:
     """What is left of the time, the size and the loops of one rendering."""
@@ -34,7 +38,7 @@ class Budget:
         if self.characters < 0:
             raise Exceeded(f"it has more than {CHARACTERS:,} characters")
         if time.monotonic() > self.ends:
-            raise Exceeded(f"it takes longer than {SECONDS:.0f} seconds")
+            raise OutOfTime(f"it takes longer than {SECONDS:.0f} seconds")
 
     def turn(self, times: int) -> None:
         self.turns -= times

@@ -17,12 +17,21 @@ from postroom.campaigns.acting import (
     resume_prospect,
     stop_in_campaign,
 )
+from postroom.campaigns.explaining import explain
 from postroom.campaigns.mails import ring
 from postroom.campaigns.stopping import stop_prospect
 from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.store import claims
 from postroom.store.suppressions import Stop, suppress
-from postroom.vocabulary import CampaignStatus, EnrolmentStatus, SuppressionReason, SuppressionScope
+from postroom.templates import budget
+from postroom.vocabulary import (
+    CampaignStatus,
+    EnrolmentStatus,
+    MailState,
+    SuppressionReason,
+    SuppressionScope,
+    WaitReason,
+)
 from tests.campaigns.sending.stage import MONDAY, OFFICE, OPEN_ALWAYS, SHOP, Stage, dead, fails, miscounted, sent
 
 WEEK = MONDAY + timedelta(days=7)
@@ -454,6 +463,29 @@ def test_p9_a_mail_that_another_has_overtaken_keeps_the_gap_after_it(stage: Stag
     assert stage.objection(quick) is None
     stage.advance(seconds=45)
     assert stage.objection(slow) is None
+
+
+def test_a_mail_that_takes_too_long_to_write_waits_and_keeps_nobody_from_leaving(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two seconds may pass on a busy machine without any fault of the words."""
+    stage.settings()
+    stage.launched("spring", 2)
+    monkeypatch.setattr(budget, "SECONDS", -1.0)
+    found = stage.tick()
+    monkeypatch.undo()
+
+    first = stage.mail("p1:spring-words:1")
+    assert found.claimed is None
+    assert (first.state, first.not_before) == (MailState.READY, stage.clock.now + timedelta(minutes=1))
+    [waits, _] = stage.run(explain(SHOP, "spring"))
+    assert waits.wait is not None
+    assert waits.wait.reason is WaitReason.RENDERING
+    assert stage.send() == "p2:spring-words:1"
+    assert stage.tick().claimed is None
+    stage.advance(minutes=1)
+    assert stage.send() == "p1:spring-words:1"
+    assert not miscounted(stage)
 
 
 def test_dead_mail_frees_its_place_for_another_on_the_same_day(stage: Stage) -> None:

@@ -46,7 +46,7 @@ ANALYZE;
 _LAUNCH = """
 import json, resource, sys, time
 from postroom import Outbox
-from postroom.campaigns.launching import launch
+from postroom.campaigns.sending.launching import launch
 from postroom.store.plan import drive
 
 with Outbox(sys.argv[1]) as outbox:

@@ -16,8 +16,8 @@ from postroom import Outbox
 from postroom.accounts.accounts import add_person, find_person
 from postroom.accounts.passwords import hash_password
 from postroom.accounts.values import Role
+from postroom.campaigns.arithmetic.settings import DAYS
 from postroom.campaigns.serving import campaign_feed
-from postroom.campaigns.settings import DAYS
 from postroom.inbox import DevInbox
 from postroom.operate.campaigns import CampaignOperations
 from postroom.web import admin

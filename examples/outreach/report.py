@@ -12,7 +12,7 @@ from rich.text import Text
 from examples.outreach.team import CAMPAIGN, WORKSPACE
 from examples.outreach.verdict import Finding
 from examples.outreach.weeks import Play
-from postroom.campaigns.drafts import enrolments_after
+from postroom.campaigns.drafts.campaigns import enrolments_after
 from postroom.cli.campaign_tables import facts_of_settings, forecast_picture, problems_text
 from postroom.vocabulary import EnrolmentStatus, MailState
 

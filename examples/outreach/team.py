@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from postroom.campaigns.describing import Description, read_description
-from postroom.campaigns.importing import Imported
-from postroom.campaigns.table import open_table
+from postroom.campaigns.drafts.describing import Description, read_description
+from postroom.campaigns.importing.batches import Imported
+from postroom.campaigns.importing.table import open_table
 from postroom.config import Settings, load
 from postroom.operate.campaigns import CampaignOperations
 

@@ -9,7 +9,7 @@ from datetime import date
 from examples.outreach.rules import violations
 from examples.outreach.team import CAMPAIGN, WORKSPACE
 from examples.outreach.weeks import Play
-from postroom.campaigns.totals import Totals
+from postroom.campaigns.looking.totals import Totals
 from postroom.vocabulary import MailState
 
 

@@ -17,9 +17,9 @@ from examples.outreach.team import CAMPAIGN, TEAM, WORKSPACE, description, impor
 from examples.portals.serving import bound, served
 from postroom import Outbox
 from postroom.campaigns import SendingSettings
-from postroom.campaigns.checking import Checked
-from postroom.campaigns.forecasting import Forecast
-from postroom.campaigns.launching import Launched
+from postroom.campaigns.drafts.checking import Checked
+from postroom.campaigns.drafts.forecasting import Forecast
+from postroom.campaigns.sending.launching import Launched
 from postroom.operate.campaigns import CampaignOperations
 from postroom.testing import ScriptedSmtp, VirtualClock, VirtualWorker
 from postroom.web import unsubscribe

@@ -7,8 +7,8 @@ import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from postroom.campaigns.describing import read_description
-from postroom.campaigns.table import open_table
+from postroom.campaigns.drafts.describing import read_description
+from postroom.campaigns.importing.table import open_table
 from postroom.operate.campaigns import CampaignOperations
 from tests.browser.house import House
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from playwright.sync_api import Browser
 
 from postroom import AsyncRegions, Email, Regions
-from postroom.campaigns.looking import find_enrolments
+from postroom.campaigns.looking.pages import find_enrolments
 from postroom.config import load_shared
 from postroom.testing import ScriptedSmtp
 from postroom.web import desk

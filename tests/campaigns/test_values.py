@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroom.campaigns import RampUp, SendingSettings
+from postroom.campaigns.arithmetic.settings import DAYS
 from postroom.campaigns.fields import spelled
 from postroom.campaigns.records import (
     changed_settings,
@@ -21,7 +22,6 @@ from postroom.campaigns.records import (
     settings_record,
     steps_from,
 )
-from postroom.campaigns.settings import DAYS
 from postroom.campaigns.values import Campaign, Prospect, Sender, Sequence, Step, WorkspaceSettings
 from postroom.errors import InvalidCampaign
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from postroom import Outbox
-from postroom.campaigns.describing import EXAMPLE
+from postroom.campaigns.drafts.describing import EXAMPLE
 from tests.cli.conftest import CommandLine
 
 PEOPLE = "email,name,company\nada@example.org,Ada,Acme\nbob@example.org,,Beta\n"

@@ -22,7 +22,7 @@ from examples.outreach.verdict import Finding, added_up, same_as_forecast
 from examples.outreach.weeks import played
 from postroom import Outbox
 from postroom.campaigns import RampUp, SendingSettings
-from postroom.campaigns.totals import Totals, totals_of
+from postroom.campaigns.looking.totals import Totals, totals_of
 from tests.examples.outreach import outreach
 from tests.examples.portals import environment
 

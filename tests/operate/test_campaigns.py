@@ -12,12 +12,12 @@ import pytest
 
 from postroom import AsyncOutbox, Outbox
 from postroom.accounts.audit import read_audit
-from postroom.campaigns.checking import MOST
-from postroom.campaigns.describing import EXAMPLE, read_description
-from postroom.campaigns.drafts import enrolments_after
-from postroom.campaigns.importing import BATCH, Imported, RowOutcome, RowReport
-from postroom.campaigns.prospects import count_prospects, find_prospect
-from postroom.campaigns.table import open_table
+from postroom.campaigns.drafts.campaigns import enrolments_after
+from postroom.campaigns.drafts.checking import MOST
+from postroom.campaigns.drafts.describing import EXAMPLE, read_description
+from postroom.campaigns.drafts.prospects import count_prospects, find_prospect
+from postroom.campaigns.importing.batches import BATCH, Imported, RowOutcome, RowReport
+from postroom.campaigns.importing.table import open_table
 from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.operate.campaigns import AsyncCampaignOperations, CampaignOperations
 from tests.store.journey import Clock

@@ -13,7 +13,7 @@ import pytest
 
 from postroom import Outbox
 from postroom.campaigns import RampUp, SendingSettings
-from postroom.campaigns.drafts import (
+from postroom.campaigns.drafts.campaigns import (
     add_campaign,
     campaigns_after,
     count_enrolments,
@@ -24,7 +24,7 @@ from postroom.campaigns.drafts import (
     senders_of,
     waiting_in_running_campaigns,
 )
-from postroom.campaigns.prospects import (
+from postroom.campaigns.drafts.prospects import (
     Arrival,
     Intake,
     Taken,
@@ -33,15 +33,15 @@ from postroom.campaigns.prospects import (
     get_prospect,
     take_in,
 )
-from postroom.campaigns.sequences import add_sequence, edit_sequence, get_sequence, sequences, steps_of
-from postroom.campaigns.values import Campaign, Prospect, Sender, Sequence, Step, WorkspaceSettings
-from postroom.campaigns.workspace import (
+from postroom.campaigns.drafts.sequences import add_sequence, edit_sequence, get_sequence, sequences, steps_of
+from postroom.campaigns.drafts.workspace import (
     get_sender,
     put_sender,
     put_workspace_settings,
     senders,
     workspace_settings,
 )
+from postroom.campaigns.values import Campaign, Prospect, Sender, Sequence, Step, WorkspaceSettings
 from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.store.plan import Plan
 from postroom.vocabulary import CampaignStatus, EnrolmentStatus

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from postroom import Outbox
-from postroom.campaigns.drafts import enrol, enrolments_after
-from postroom.campaigns.prospects import Arrival, find_prospect, get_prospect, take_in
+from postroom.campaigns.drafts.campaigns import enrol, enrolments_after
+from postroom.campaigns.drafts.prospects import Arrival, find_prospect, get_prospect, take_in
 from postroom.campaigns.values import Prospect
 from postroom.store.dialect import postgres_dialect
 from postroom.store.plan import Plan, Statement, ask

@@ -11,8 +11,8 @@ import pytest
 from psycopg import sql
 
 from postroom import Attachment, Outbox
-from postroom.campaigns.prospects import Arrival, take_in
-from postroom.campaigns.sequences import add_sequence, sequences
+from postroom.campaigns.drafts.prospects import Arrival, take_in
+from postroom.campaigns.drafts.sequences import add_sequence, sequences
 from postroom.campaigns.values import Prospect, Sequence, Step
 from postroom.outbox.submission import Submission
 from postroom.store.enqueue import enqueue as enqueue_orders

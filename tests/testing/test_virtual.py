@@ -9,9 +9,9 @@ from pathlib import Path
 from random import Random
 
 from postroom import Outbox
-from postroom.campaigns.describing import read_description
-from postroom.campaigns.drafts import enrol
-from postroom.campaigns.prospects import Arrival, take_in
+from postroom.campaigns.drafts.campaigns import enrol
+from postroom.campaigns.drafts.describing import read_description
+from postroom.campaigns.drafts.prospects import Arrival, take_in
 from postroom.campaigns.values import Prospect
 from postroom.config import load
 from postroom.operate.campaigns import CampaignOperations

@@ -30,8 +30,8 @@ from postroom.admin.places import actor_of
 from postroom.admin.rendering import render
 from postroom.admin.security import needs
 from postroom.admin.workshop import workshop_of
-from postroom.campaigns.importing import Imported, RowOutcome, RowReport
-from postroom.campaigns.table import open_table
+from postroom.campaigns.importing.batches import Imported, RowOutcome, RowReport
+from postroom.campaigns.importing.table import open_table
 from postroom.errors import InvalidCampaign
 from postroom.operate.campaigns import WholeCampaign
 from postroom.operate.suppression_lists import as_text

@@ -44,8 +44,8 @@ from postroom.admin.places import operations_of
 from postroom.admin.requests import Request as Body
 from postroom.admin.requests import Why
 from postroom.admin.workshop import workshop_of
-from postroom.campaigns.forecasting import forecast
-from postroom.campaigns.launching import Launched
+from postroom.campaigns.drafts.forecasting import forecast
+from postroom.campaigns.sending.launching import Launched
 from postroom.campaigns.values import LONGEST_ID
 from postroom.errors import NotInWorkspace
 from postroom.operate import Actor

@@ -8,9 +8,9 @@ from datetime import date, timedelta
 
 from postroom.admin.charts import round_up
 from postroom.admin.wording import counted
-from postroom.campaigns.looking import Progress
-from postroom.campaigns.quota import allowance
-from postroom.campaigns.settings import DAYS, SendingSettings
+from postroom.campaigns.arithmetic.quota import allowance
+from postroom.campaigns.arithmetic.settings import DAYS, SendingSettings
+from postroom.campaigns.looking.pages import Progress
 
 WIDTH = 720
 HEIGHT = 160

@@ -12,14 +12,14 @@ from postroom.admin.addresses import plain
 from postroom.admin.campaign_charts import Calendar, Piece, WeekDay, progress_pieces
 from postroom.admin.campaign_places import Place, segment
 from postroom.admin.campaign_wording import Explained
-from postroom.campaigns.checking import Checked
-from postroom.campaigns.forecasting import Forecast
-from postroom.campaigns.importing import Imported, RowReport
-from postroom.campaigns.looking import FoundEnrolments, Progress
-from postroom.campaigns.rendering import Words
-from postroom.campaigns.sequences import SequenceOutline
+from postroom.campaigns.arithmetic.window import Opening
+from postroom.campaigns.drafts.checking import Checked
+from postroom.campaigns.drafts.forecasting import Forecast
+from postroom.campaigns.drafts.rendering import Words
+from postroom.campaigns.drafts.sequences import SequenceOutline
+from postroom.campaigns.importing.batches import Imported, RowReport
+from postroom.campaigns.looking.pages import FoundEnrolments, Progress
 from postroom.campaigns.values import Sender, Sequence, WorkspaceSettings
-from postroom.campaigns.window import Opening
 from postroom.errors import InvalidCampaign
 from postroom.operate.campaign_looks import InCampaign, ListedCampaign, Numbers
 from postroom.operate.campaign_outlook import Outlook

@@ -15,8 +15,8 @@ from postroom.admin.campaign_api import Acting, Segment, failures, id_in
 from postroom.admin.campaign_shapes import Success
 from postroom.admin.shapes import Shape
 from postroom.admin.workshop import workshop_of
-from postroom.campaigns.importing import Imported, RowOutcome, RowReport
-from postroom.campaigns.table import open_table
+from postroom.campaigns.importing.batches import Imported, RowOutcome, RowReport
+from postroom.campaigns.importing.table import open_table
 
 TOLD = 100
 """Rows that are told one by one."""

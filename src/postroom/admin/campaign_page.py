@@ -20,9 +20,9 @@ from postroom.admin.notices import read_notice
 from postroom.admin.places import may_act
 from postroom.admin.rendering import is_refresh, render
 from postroom.admin.workshop import workshop_of
-from postroom.campaigns.checking import Checked, Problem, Severity
-from postroom.campaigns.forecasting import Forecast, forecast
-from postroom.campaigns.window import local_date
+from postroom.campaigns.arithmetic.window import local_date
+from postroom.campaigns.drafts.checking import Checked, Problem, Severity
+from postroom.campaigns.drafts.forecasting import Forecast, forecast
 from postroom.errors import InvalidCampaign
 from postroom.operate.campaign_looks import Drafted, Numbers
 from postroom.operate.campaign_outlook import Outlook

@@ -10,11 +10,11 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import Field
 
 from postroom.admin.shapes import ErrorBody, Shape
-from postroom.campaigns.forecasting import Forecast
-from postroom.campaigns.gate import Wait
-from postroom.campaigns.launching import Launched
-from postroom.campaigns.looking import Progress
-from postroom.campaigns.totals import Totals
+from postroom.campaigns.arithmetic.gate import Wait
+from postroom.campaigns.drafts.forecasting import Forecast
+from postroom.campaigns.looking.pages import Progress
+from postroom.campaigns.looking.totals import Totals
+from postroom.campaigns.sending.launching import Launched
 from postroom.campaigns.values import Campaign
 from postroom.operate.campaign_looks import ListedCampaign
 from postroom.operate.campaign_plan import SchedulePlan

@@ -14,10 +14,10 @@ from postroom.admin.campaign_places import Place, looks_of
 from postroom.admin.campaign_wording import Explained as Told
 from postroom.admin.campaign_wording import explained
 from postroom.admin.workshop import workshop_of
-from postroom.campaigns.explaining import Explained
-from postroom.campaigns.mails import Mail
-from postroom.campaigns.rendering import Wording
-from postroom.campaigns.settings import SendingSettings
+from postroom.campaigns.arithmetic.settings import SendingSettings
+from postroom.campaigns.books.mails import Mail
+from postroom.campaigns.drafts.rendering import Wording
+from postroom.campaigns.looking.explaining import Explained
 from postroom.errors import InvalidCampaign
 from postroom.operate.campaign_looks import InCampaign
 from postroom.operate.campaigns import WholeCampaign

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from postroom.campaigns.gate import Wait
-from postroom.campaigns.settings import SendingSettings
+from postroom.campaigns.arithmetic.gate import Wait
+from postroom.campaigns.arithmetic.settings import SendingSettings
 from postroom.vocabulary import WaitReason
 
 MEANINGS = {

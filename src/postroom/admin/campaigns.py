@@ -18,8 +18,8 @@ from postroom.admin.notices import read_notice, with_notice
 from postroom.admin.places import actor_of, may_act
 from postroom.admin.rendering import render
 from postroom.admin.security import needs
-from postroom.campaigns.describing import Description
-from postroom.campaigns.gate import Wait
+from postroom.campaigns.arithmetic.gate import Wait
+from postroom.campaigns.drafts.describing import Description
 from postroom.campaigns.values import Campaign, Sender, Sequence, Step
 from postroom.errors import InvalidCampaign
 from postroom.operate.campaign_looks import LONGEST_LIST

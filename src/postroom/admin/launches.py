@@ -14,7 +14,7 @@ from typing import cast
 
 from fastapi import Request
 
-from postroom.campaigns.launching import Launched
+from postroom.campaigns.sending.launching import Launched
 from postroom.logs import logger
 
 PATIENCE = 20.0

@@ -21,11 +21,11 @@ from postroom.admin.notices import read_notice, with_notice
 from postroom.admin.places import actor_of, may_act
 from postroom.admin.rendering import render
 from postroom.admin.security import needs
-from postroom.campaigns.quota import allowance
+from postroom.campaigns.arithmetic.quota import allowance
+from postroom.campaigns.arithmetic.settings import DAYS, SendingSettings
+from postroom.campaigns.arithmetic.window import openings_after
 from postroom.campaigns.records import sender_from
-from postroom.campaigns.settings import DAYS, SendingSettings
 from postroom.campaigns.values import WorkspaceSettings
-from postroom.campaigns.window import openings_after
 from postroom.errors import InvalidCampaign
 
 router = APIRouter(include_in_schema=False)

@@ -23,7 +23,7 @@ from postroom.admin.places import actor_of, may_act
 from postroom.admin.rendering import render
 from postroom.admin.security import content_policy, needs
 from postroom.admin.workshop import workshop_of
-from postroom.campaigns.rendering import Wording
+from postroom.campaigns.drafts.rendering import Wording
 from postroom.campaigns.values import MOST_STEPS, Prospect, Sequence, Step
 from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.templates.found import find_portals

@@ -1,13 +1,13 @@
 """Sequences of emails to many people: when each may leave, and what stops them."""
 
-from postroom.campaigns.gate import Permit, Wait, gate
-from postroom.campaigns.keys import StepKey
-from postroom.campaigns.pace import draw_gap
-from postroom.campaigns.plan import Slot, plan
-from postroom.campaigns.quota import allowance
-from postroom.campaigns.settings import RampUp, SendingSettings
-from postroom.campaigns.turns import Planned, UnderWay
-from postroom.campaigns.window import next_open, window, window_day_at
+from postroom.campaigns.arithmetic.gate import Permit, Wait, gate
+from postroom.campaigns.arithmetic.keys import StepKey
+from postroom.campaigns.arithmetic.pace import draw_gap
+from postroom.campaigns.arithmetic.plan import Slot, plan
+from postroom.campaigns.arithmetic.quota import allowance
+from postroom.campaigns.arithmetic.settings import RampUp, SendingSettings
+from postroom.campaigns.arithmetic.turns import Planned, UnderWay
+from postroom.campaigns.arithmetic.window import next_open, window, window_day_at
 
 __all__ = [
     "Permit",

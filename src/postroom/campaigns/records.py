@@ -8,8 +8,8 @@ from dataclasses import asdict, fields
 from datetime import date
 from typing import Any
 
+from postroom.campaigns.arithmetic.settings import RampUp, SendingSettings
 from postroom.campaigns.checks import listed, refuse, shown
-from postroom.campaigns.settings import RampUp, SendingSettings
 from postroom.campaigns.values import Sender, Step, WorkspaceSettings
 from postroom.errors import InvalidCampaign
 from postroom.spelling import suggestion

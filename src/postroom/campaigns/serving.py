@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from postroom.campaigns.feed import CampaignFeed
+from postroom.campaigns.sending.feed import CampaignFeed
 from postroom.claim.feed import Workbench
 from postroom.outbox.base import house_rules
 

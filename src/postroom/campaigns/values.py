@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
+from postroom.campaigns.arithmetic.keys import check_id
+from postroom.campaigns.arithmetic.settings import RampUp, SendingSettings, known_zone
 from postroom.campaigns.checks import line_of, mailbox, refuse, text_of, whole
 from postroom.campaigns.fields import check_fields, check_printable
-from postroom.campaigns.keys import check_id
-from postroom.campaigns.settings import RampUp, SendingSettings, known_zone
 from postroom.errors import ConfigurationError, InvalidCampaign
 from postroom.templates.languages import canonical
 from postroom.vocabulary import DEFAULT_ROUTE, CampaignStatus, EnrolmentStatus

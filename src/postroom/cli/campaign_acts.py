@@ -10,7 +10,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from postroom.campaigns.launching import Launched
+from postroom.campaigns.sending.launching import Launched
 from postroom.cli.campaign_options import CampaignId, Workspace
 from postroom.cli.campaign_tables import waiting_table
 from postroom.cli.choice import Json, machine_user

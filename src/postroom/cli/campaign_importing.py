@@ -12,8 +12,8 @@ import typer
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.text import Text
 
-from postroom.campaigns.importing import Imported, RowOutcome, RowReport
-from postroom.campaigns.table import Table, open_table
+from postroom.campaigns.importing.batches import Imported, RowOutcome, RowReport
+from postroom.campaigns.importing.table import Table, open_table
 from postroom.cli.campaign_options import Workspace
 from postroom.cli.choice import Json, machine_user
 from postroom.cli.problems import ExitCode

@@ -10,12 +10,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from postroom.campaigns.checking import Checked, Problem, Severity
-from postroom.campaigns.explaining import Explained
-from postroom.campaigns.forecasting import Forecast, ForecastDay
-from postroom.campaigns.sequences import SequenceOutline
-from postroom.campaigns.settings import RampUp, SendingSettings
-from postroom.campaigns.totals import Totals
+from postroom.campaigns.arithmetic.settings import RampUp, SendingSettings
+from postroom.campaigns.drafts.checking import Checked, Problem, Severity
+from postroom.campaigns.drafts.forecasting import Forecast, ForecastDay
+from postroom.campaigns.drafts.sequences import SequenceOutline
+from postroom.campaigns.looking.explaining import Explained
+from postroom.campaigns.looking.totals import Totals
 from postroom.campaigns.values import Sender, WorkspaceSettings
 from postroom.campaigns.values import Sequence as Steps
 from postroom.cli.moments import exact

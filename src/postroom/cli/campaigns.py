@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from postroom.campaigns.describing import EXAMPLE, read_description, read_steps
+from postroom.campaigns.drafts.describing import EXAMPLE, read_description, read_steps
 from postroom.campaigns.records import sender_from, sender_record, settings_record
 from postroom.campaigns.values import Sender
 from postroom.cli.campaign_acts import cancel, launch, pause, resume, waiting

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from postroom.campaigns.acting import (
+from postroom.campaigns.drafts.readiness import insist_on_readiness
+from postroom.campaigns.looking.explaining import Explained, explain
+from postroom.campaigns.looking.totals import Discrepancy, Totals, discrepancies, totals_of
+from postroom.campaigns.sending.acting import (
     cancel_campaign,
     pause_campaign,
     pause_prospect,
@@ -16,11 +19,8 @@ from postroom.campaigns.acting import (
     resume_prospect,
     stop_in_campaign,
 )
-from postroom.campaigns.explaining import Explained, explain
-from postroom.campaigns.launching import Launched, launch
-from postroom.campaigns.readiness import insist_on_readiness
-from postroom.campaigns.stopping import Stopped
-from postroom.campaigns.totals import Discrepancy, Totals, discrepancies, totals_of
+from postroom.campaigns.sending.launching import Launched, launch
+from postroom.campaigns.stopping.stops import Stopped
 from postroom.campaigns.values import Campaign
 from postroom.operate.campaign_recording import check_seen, on_record
 from postroom.operate.recording import By, line, new_tie, refused_on_record

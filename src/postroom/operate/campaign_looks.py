@@ -11,12 +11,21 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING
 
-from postroom.campaigns.counting import NOTHING, WORKSPACE, counts_on
-from postroom.campaigns.drafts import campaigns_after, senders_of, waiting_in_running_campaigns
-from postroom.campaigns.explaining import Explained, explain
-from postroom.campaigns.forecasting import beneath_senders, running_campaigns
-from postroom.campaigns.gate import Permit, Wait, gate
-from postroom.campaigns.looking import (
+from postroom.campaigns.arithmetic.gate import Permit, Wait, gate
+from postroom.campaigns.arithmetic.settings import SendingSettings
+from postroom.campaigns.arithmetic.turns import Planned
+from postroom.campaigns.arithmetic.window import window_at
+from postroom.campaigns.books.counting import NOTHING, WORKSPACE, counts_on
+from postroom.campaigns.books.mails import Mail, beat_of, mails_of_enrolment
+from postroom.campaigns.drafts.campaigns import campaigns_after, senders_of, waiting_in_running_campaigns
+from postroom.campaigns.drafts.forecasting import beneath_senders, running_campaigns
+from postroom.campaigns.drafts.prospects import find_prospect, get_prospect, read_prospect
+from postroom.campaigns.drafts.readiness import insist_on_readiness
+from postroom.campaigns.drafts.sequences import get_sequence, steps_of
+from postroom.campaigns.drafts.whole import Draft, whole_draft
+from postroom.campaigns.drafts.workspace import workspace_settings
+from postroom.campaigns.looking.explaining import Explained, explain
+from postroom.campaigns.looking.pages import (
     LONGEST_PAGE,
     FoundEnrolments,
     Progress,
@@ -29,17 +38,8 @@ from postroom.campaigns.looking import (
     quota_by_day,
     sent_by_day,
 )
-from postroom.campaigns.mails import Mail, beat_of, mails_of_enrolment
-from postroom.campaigns.prospects import find_prospect, get_prospect, read_prospect
-from postroom.campaigns.readiness import insist_on_readiness
-from postroom.campaigns.sequences import get_sequence, steps_of
-from postroom.campaigns.settings import SendingSettings
-from postroom.campaigns.totals import Totals, totals_of
-from postroom.campaigns.turns import Planned
+from postroom.campaigns.looking.totals import Totals, totals_of
 from postroom.campaigns.values import MOST_STEPS, Campaign, Enrolment, Prospect, Sender, Step
-from postroom.campaigns.whole import Draft, whole_draft
-from postroom.campaigns.window import window_at
-from postroom.campaigns.workspace import workspace_settings
 from postroom.errors import NotInWorkspace
 from postroom.operate.campaign_recording import check_seen
 from postroom.operate.values import Workspaces

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from random import Random
 
-from postroom.campaigns.plan import plan
-from postroom.campaigns.window import Opening, local_date, window_at
+from postroom.campaigns.arithmetic.plan import plan
+from postroom.campaigns.arithmetic.window import Opening, local_date, window_at
 from postroom.errors import CannotFinish
 from postroom.operate.campaign_looks import Running
 

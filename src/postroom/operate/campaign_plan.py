@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from random import Random
 
-from postroom.campaigns.forecasting import beneath_senders
-from postroom.campaigns.plan import Slot, plan
-from postroom.campaigns.quota import allowance
-from postroom.campaigns.settings import SendingSettings
-from postroom.campaigns.turns import Planned
-from postroom.campaigns.whole import Draft
-from postroom.campaigns.window import Opening, local_date, window_at
+from postroom.campaigns.arithmetic.plan import Slot, plan
+from postroom.campaigns.arithmetic.quota import allowance
+from postroom.campaigns.arithmetic.settings import SendingSettings
+from postroom.campaigns.arithmetic.turns import Planned
+from postroom.campaigns.arithmetic.window import Opening, local_date, window_at
+from postroom.campaigns.drafts.forecasting import beneath_senders
+from postroom.campaigns.drafts.whole import Draft
 from postroom.errors import CannotFinish
 from postroom.operate.campaign_looks import Drafted
 from postroom.vocabulary import CampaignStatus

@@ -7,14 +7,14 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from postroom.campaigns.checking import Checked
-from postroom.campaigns.explaining import Explained
-from postroom.campaigns.forecasting import Forecast
-from postroom.campaigns.launching import Launched
+from postroom.campaigns.arithmetic.settings import SendingSettings
+from postroom.campaigns.drafts.checking import Checked
+from postroom.campaigns.drafts.forecasting import Forecast
+from postroom.campaigns.drafts.sequences import SequenceOutline
+from postroom.campaigns.looking.explaining import Explained
+from postroom.campaigns.looking.totals import Discrepancy, Totals
 from postroom.campaigns.records import sender_record, settings_record, step_record
-from postroom.campaigns.sequences import SequenceOutline
-from postroom.campaigns.settings import SendingSettings
-from postroom.campaigns.totals import Discrepancy, Totals
+from postroom.campaigns.sending.launching import Launched
 from postroom.campaigns.values import Sequence
 from postroom.operate.campaigns import CampaignView, WholeCampaign
 from postroom.vocabulary import EnrolmentStatus, MailState

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from postroom.campaigns.counting import NOTHING, WORKSPACE, counts_on
-from postroom.campaigns.drafts import enrolments_after, get_campaign
-from postroom.campaigns.explaining import explain
-from postroom.campaigns.gate import Wait
-from postroom.campaigns.mails import GONE, Mail, mails_of_enrolment
-from postroom.campaigns.quota import allowance
+from postroom.campaigns.arithmetic.gate import Wait
+from postroom.campaigns.arithmetic.quota import allowance
+from postroom.campaigns.arithmetic.window import local_date, window, window_at
+from postroom.campaigns.books.counting import NOTHING, WORKSPACE, counts_on
+from postroom.campaigns.books.mails import GONE, Mail, mails_of_enrolment
+from postroom.campaigns.drafts.campaigns import enrolments_after, get_campaign
+from postroom.campaigns.drafts.workspace import workspace_settings
+from postroom.campaigns.looking.explaining import explain
 from postroom.campaigns.values import MOST_STEPS
-from postroom.campaigns.window import local_date, window, window_at
-from postroom.campaigns.workspace import workspace_settings
 from postroom.operate.campaign_recording import check_seen
 from postroom.operate.values import Workspaces
 from postroom.operate.verb import Awaiting, Shell, asks

@@ -10,26 +10,26 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from postroom.campaigns.checking import Checked
-from postroom.campaigns.describing import Description
-from postroom.campaigns.drafts import LONGEST_PAGE, add_campaign, campaigns_after, count_enrolments
-from postroom.campaigns.forecasting import Forecast, forecast_of
-from postroom.campaigns.importing import Imported, RowReport, import_table
-from postroom.campaigns.mails import ring
-from postroom.campaigns.readiness import check_readiness
-from postroom.campaigns.records import changed_settings
-from postroom.campaigns.replanning import replan
-from postroom.campaigns.sequences import SequenceOutline, add_sequence, edit_sequence, get_sequence, sequences
-from postroom.campaigns.table import Table
-from postroom.campaigns.values import Campaign, Sender, Sequence, WorkspaceSettings
-from postroom.campaigns.whole import Draft, whole_draft
-from postroom.campaigns.workspace import (
+from postroom.campaigns.books.mails import ring
+from postroom.campaigns.drafts.campaigns import LONGEST_PAGE, add_campaign, campaigns_after, count_enrolments
+from postroom.campaigns.drafts.checking import Checked
+from postroom.campaigns.drafts.describing import Description
+from postroom.campaigns.drafts.forecasting import Forecast, forecast_of
+from postroom.campaigns.drafts.readiness import check_readiness
+from postroom.campaigns.drafts.sequences import SequenceOutline, add_sequence, edit_sequence, get_sequence, sequences
+from postroom.campaigns.drafts.whole import Draft, whole_draft
+from postroom.campaigns.drafts.workspace import (
     get_sender,
     put_sender,
     put_workspace_settings,
     senders,
     workspace_settings,
 )
+from postroom.campaigns.importing.batches import Imported, RowReport, import_table
+from postroom.campaigns.importing.table import Table
+from postroom.campaigns.records import changed_settings
+from postroom.campaigns.sending.replanning import replan
+from postroom.campaigns.values import Campaign, Sender, Sequence, WorkspaceSettings
 from postroom.operate.campaign_acts import CampaignActs
 from postroom.operate.campaign_recording import check_seen, on_record
 from postroom.operate.recording import By, line, new_tie, refused_on_record

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 from uuid import UUID
 
-from postroom.campaigns.suppressing import suppress_in_campaigns
+from postroom.campaigns.stopping.suppressing import suppress_in_campaigns
 from postroom.operate.recognise import email_id
 from postroom.operate.recording import By, alone, line, refused_on_record
 from postroom.operate.stops import read_address

@@ -7,7 +7,7 @@ from contextlib import closing
 from itertools import islice
 from typing import BinaryIO
 
-from postroom.campaigns.suppressing import suppress_in_campaigns
+from postroom.campaigns.stopping.suppressing import suppress_in_campaigns
 from postroom.errors import InvalidEmail
 from postroom.operate.recording import By, in_short, line, name_of, new_tie
 from postroom.operate.stops import read_stop

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from postroom.campaigns.following import follow, hold_campaigns
-from postroom.campaigns.mentioned import prospects_called
+from postroom.campaigns.stopping.following import follow, hold_campaigns
+from postroom.campaigns.stopping.mentioned import prospects_called
 from postroom.store.plan import Plan
 from postroom.store.returns import Note, Noted, Raw, note_returns
 from postroom.vocabulary import Return

@@ -17,8 +17,8 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Self
 
-from postroom.campaigns.feed import CampaignFeed
-from postroom.campaigns.mails import next_beat
+from postroom.campaigns.books.mails import next_beat
+from postroom.campaigns.sending.feed import CampaignFeed
 from postroom.claim.feed import Workbench
 from postroom.outbox import Outbox
 from postroom.store.open import AsyncDatabase, open_async_database

@@ -10,16 +10,16 @@ from typing import Any
 
 from postroom import Outbox
 from postroom.campaigns import SendingSettings, window_day_at
-from postroom.campaigns.drafts import add_campaign, enrol, enrolments_after, get_campaign
-from postroom.campaigns.launching import Launched, launch
-from postroom.campaigns.mails import Mail, read_mail
-from postroom.campaigns.objecting import objection_to
-from postroom.campaigns.prospects import Arrival, take_in
-from postroom.campaigns.sequences import add_sequence
-from postroom.campaigns.tick import Clerk, Tick, tick
+from postroom.campaigns.books.mails import Mail, read_mail
+from postroom.campaigns.drafts.campaigns import add_campaign, enrol, enrolments_after, get_campaign
+from postroom.campaigns.drafts.prospects import Arrival, take_in
+from postroom.campaigns.drafts.sequences import add_sequence
+from postroom.campaigns.drafts.workspace import put_sender, put_workspace_settings, workspace_settings
+from postroom.campaigns.sending.launching import Launched, launch
+from postroom.campaigns.sending.objecting import objection_to
+from postroom.campaigns.sending.tick import Clerk, Tick, tick
 from postroom.campaigns.values import Campaign, Enrolment, Prospect, Sender, Step, WorkspaceSettings
 from postroom.campaigns.values import Sequence as Sequel
-from postroom.campaigns.workspace import put_sender, put_workspace_settings, workspace_settings
 from postroom.store import claims
 from postroom.store.contract import Claimed, Settlement
 from postroom.store.order import Lease

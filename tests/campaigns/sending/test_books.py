@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 from postroom.campaigns import RampUp
-from postroom.campaigns.acting import pause_campaign, pause_prospect
-from postroom.campaigns.explaining import explain
-from postroom.campaigns.replanning import replan
-from postroom.campaigns.totals import discrepancies, totals_of
+from postroom.campaigns.looking.explaining import explain
+from postroom.campaigns.looking.totals import discrepancies, totals_of
+from postroom.campaigns.sending.acting import pause_campaign, pause_prospect
+from postroom.campaigns.sending.replanning import replan
 from tests.campaigns.sending.stage import MONDAY, OFFICE, SHOP, Stage, dead, fails, in_doubt
 
 

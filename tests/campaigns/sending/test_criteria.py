@@ -13,8 +13,8 @@ import pytest
 
 from postroom import Outbox
 from postroom.campaigns import RampUp, SendingSettings, StepKey, window_day_at
-from postroom.campaigns.acting import pause_campaign, pause_prospect, resume_campaign, resume_prospect
-from postroom.campaigns.launching import launch
+from postroom.campaigns.sending.acting import pause_campaign, pause_prospect, resume_campaign, resume_prospect
+from postroom.campaigns.sending.launching import launch
 from postroom.config import load
 from postroom.errors import InvalidCampaign
 from postroom.store.plan import Plan, ask_sql

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from postroom import Outbox
-from postroom.campaigns.acting import cancel_campaign, pause_campaign, pause_prospect, resume_campaign
-from postroom.campaigns.launching import launch
-from postroom.campaigns.readiness import insist_on_readiness
-from postroom.campaigns.sequences import edit_sequence
-from postroom.campaigns.stopping import stop_prospect
+from postroom.campaigns.drafts.readiness import insist_on_readiness
+from postroom.campaigns.drafts.sequences import edit_sequence
+from postroom.campaigns.sending.acting import cancel_campaign, pause_campaign, pause_prospect, resume_campaign
+from postroom.campaigns.sending.launching import launch
+from postroom.campaigns.stopping.stops import stop_prospect
 from postroom.campaigns.values import Sequence
 from postroom.errors import NotInWorkspace
 from postroom.store.plan import Course, Plan, drive
@@ -138,7 +138,7 @@ def test_the_same_sequence_in_another_campaign_reaches_nobody_twice(stage: Stage
     stage.launched("spring", 2)
     stage.draft("summer", ["p2", "p3"], sequence="other")
     stage.run(edit_sequence(SHOP, Sequence(id="spring-words", name="spring-words", steps=(step(1), step(2)))))
-    from postroom.campaigns.drafts import add_campaign
+    from postroom.campaigns.drafts.campaigns import add_campaign
     from postroom.campaigns.values import Campaign
 
     stage.run(add_campaign(SHOP, Campaign(id="autumn", name="autumn", sequence_id="spring-words"), senders=["grace"]))

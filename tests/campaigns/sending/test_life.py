@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from postroom.campaigns.prospects import Arrival, take_in
+from postroom.campaigns.drafts.prospects import Arrival, take_in
 from postroom.campaigns.values import Prospect
 from postroom.compose.letter import Letter
 from postroom.store import claims

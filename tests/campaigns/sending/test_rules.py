@@ -9,7 +9,9 @@ from itertools import pairwise
 import pytest
 
 from postroom.campaigns import RampUp, SendingSettings, window_day_at
-from postroom.campaigns.acting import (
+from postroom.campaigns.books.mails import ring
+from postroom.campaigns.looking.explaining import explain
+from postroom.campaigns.sending.acting import (
     cancel_campaign,
     pause_campaign,
     pause_prospect,
@@ -17,9 +19,7 @@ from postroom.campaigns.acting import (
     resume_prospect,
     stop_in_campaign,
 )
-from postroom.campaigns.explaining import explain
-from postroom.campaigns.mails import ring
-from postroom.campaigns.stopping import stop_prospect
+from postroom.campaigns.stopping.stops import stop_prospect
 from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.store import claims
 from postroom.store.suppressions import Stop, suppress

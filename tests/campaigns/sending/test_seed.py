@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from postroom.campaigns import SendingSettings
-from postroom.campaigns.acting import pause_prospect
+from postroom.campaigns.sending.acting import pause_prospect
 from postroom.errors import InvalidCampaign
 from postroom.vocabulary import EnrolmentStatus
 from tests.campaigns.sending.stage import MONDAY, OFFICE, SHOP, Stage, dead, fails

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from postroom.campaigns.acting import cancel_campaign, pause_campaign, resume_campaign
-from postroom.campaigns.explaining import explain
-from postroom.campaigns.following import hold_campaigns
-from postroom.campaigns.suppressing import suppress_in_campaigns
-from postroom.campaigns.totals import discrepancies, totals_of
+from postroom.campaigns.looking.explaining import explain
+from postroom.campaigns.looking.totals import discrepancies, totals_of
+from postroom.campaigns.sending.acting import cancel_campaign, pause_campaign, resume_campaign
+from postroom.campaigns.stopping.following import hold_campaigns
+from postroom.campaigns.stopping.suppressing import suppress_in_campaigns
 from postroom.operate import Operations
 from postroom.returns.recording import record_returns
 from postroom.returns.unsubscribing.asking import Wish

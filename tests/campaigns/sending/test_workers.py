@@ -13,9 +13,9 @@ from random import Random
 import pytest
 
 from postroom import Email
-from postroom.campaigns.acting import pause_campaign
-from postroom.campaigns.feed import CampaignFeed
-from postroom.campaigns.stopping import stop_prospect
+from postroom.campaigns.sending.acting import pause_campaign
+from postroom.campaigns.sending.feed import CampaignFeed
+from postroom.campaigns.stopping.stops import stop_prospect
 from postroom.claim.route import Route
 from postroom.send.smtp.pool import SmtpTransport
 from postroom.store.open import open_async_database

@@ -12,11 +12,11 @@ from itertools import pairwise
 from random import Random
 
 from postroom.campaigns import RampUp, SendingSettings, allowance, window_day_at
-from postroom.campaigns.acting import pause_campaign, resume_campaign
-from postroom.campaigns.keys import StepKey
-from postroom.campaigns.mails import ring
-from postroom.campaigns.stopping import stop_prospect
-from postroom.campaigns.totals import discrepancies
+from postroom.campaigns.arithmetic.keys import StepKey
+from postroom.campaigns.books.mails import ring
+from postroom.campaigns.looking.totals import discrepancies
+from postroom.campaigns.sending.acting import pause_campaign, resume_campaign
+from postroom.campaigns.stopping.stops import stop_prospect
 from postroom.store import claims
 from postroom.store.contract import Claimed
 from postroom.vocabulary import CampaignStatus, OnDoubt

@@ -5,8 +5,8 @@ Both may happen any number of times, one after the other or at once: what holds 
 
 from __future__ import annotations
 
-from postroom.campaigns.following import hold_campaigns
-from postroom.campaigns.suppressing import suppress_in_campaigns
+from postroom.campaigns.stopping.following import hold_campaigns
+from postroom.campaigns.stopping.suppressing import suppress_in_campaigns
 from postroom.returns.unsubscribing.asking import Wish
 from postroom.sealing import Ticket
 from postroom.store.plan import Plan

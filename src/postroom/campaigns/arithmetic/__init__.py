@@ -1,0 +1,1 @@
+"""When a mail may leave, and when it will: plain functions of settings, time and chance."""

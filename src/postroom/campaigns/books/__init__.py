@@ -1,0 +1,1 @@
+"""What is written down of each mail of a launched campaign, and what counts against quotas."""

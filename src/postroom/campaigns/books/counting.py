@@ -1,0 +1,66 @@
+"""What counts against quotas: mails accepted and in flight, by window day, of a workspace and each of its senders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+
+from postroom.campaigns.arithmetic.quota import allowance
+from postroom.campaigns.arithmetic.settings import SendingSettings
+from postroom.campaigns.books.mails import written_day
+from postroom.campaigns.values import Sender
+from postroom.store.plan import Plan, ask
+
+WORKSPACE = ""
+"""In the place of a sender's id, for all of them together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """How a workspace or a sender stands on a day."""
+
+    used: int = 0
+    """Accepted and in flight."""
+    sent_days: int = 0
+    """Earlier days on which mail was accepted."""
+
+
+NOTHING = Count()
+
+
+def count_mail(workspace: str, sender_id: str, day: date, *, used: int = 0, accepted: int = 0) -> Plan[None]:
+    """Change what counts on a day."""
+    yield ask("count_mail", workspace=workspace, sender=sender_id, day=written_day(day), used=used, accepted=accepted)
+
+
+def counts_on(workspace: str, day: date) -> Plan[Mapping[str, Count]]:
+    """How workspace and senders stand on a day, by sender; who has had nothing to do with mail yet is missing."""
+    rows = yield ask("mail_counts", workspace=workspace, day=written_day(day))
+    return {sender: Count(used=int(used), sent_days=int(days)) for sender, used, days in rows}
+
+
+def allowance_of(settings: SendingSettings, sender: Sender, count: Count) -> int | None:
+    """How many mails a sender may send on a day, beside what holds for the workspace; None: as many as that."""
+    if sender.daily_quota is None and sender.ramp_up is None:
+        return None
+    quota = settings.daily_quota if sender.daily_quota is None else sender.daily_quota
+    own = replace(settings, daily_quota=quota, ramp_up=sender.ramp_up)
+    return allowance(own, 1 + count.sent_days)
+
+
+def left_of(settings: SendingSettings, sender: Sender, count: Count) -> int | None:
+    """How many of these are left."""
+    allowed = allowance_of(settings, sender, count)
+    return None if allowed is None else max(0, allowed - count.used)
+
+
+def with_allowance(
+    senders: Iterable[Sender], settings: SendingSettings, counts: Mapping[str, Count]
+) -> tuple[list[Sender], list[Sender]]:
+    """Those who may send more on the day of these counts, and those who may not."""
+    able: list[Sender] = []
+    used_up: list[Sender] = []
+    for sender in senders:
+        (used_up if left_of(settings, sender, counts.get(sender.id, NOTHING)) == 0 else able).append(sender)
+    return able, used_up

@@ -1,0 +1,1 @@
+"""What a campaign is made of before it is launched: kept, checked and forecast."""

@@ -1,0 +1,1 @@
+"""Prospects out of files of any size."""

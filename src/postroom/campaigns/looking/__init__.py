@@ -1,0 +1,1 @@
+"""Where a launched campaign stands, and why its mail waits."""

@@ -1,0 +1,138 @@
+"""Why each mail of a campaign that has not left waits, and until when: one reason each, the widest first.
+
+its campaign or prospect is paused, the step before is not sent, its sender is paused or in trouble,
+then what the gate says of the whole workspace, and at last that others have their turn before it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from postroom.campaigns.arithmetic.gate import Permit, Wait, gate
+from postroom.campaigns.arithmetic.settings import SendingSettings
+from postroom.campaigns.arithmetic.window import next_open, openings, window_at
+from postroom.campaigns.books.counting import NOTHING, WORKSPACE, Count, counts_on, left_of
+from postroom.campaigns.books.mails import Mail, beat_of, read_mail, store_clock
+from postroom.campaigns.drafts.campaigns import get_campaign
+from postroom.campaigns.drafts.workspace import senders as senders_in
+from postroom.campaigns.drafts.workspace import workspace_settings
+from postroom.campaigns.values import Sender
+from postroom.store.contract import moment
+from postroom.store.plan import Plan, ask
+from postroom.vocabulary import CampaignStatus, EnrolmentStatus, MailState, Status, WaitReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """A mail that has not left, and why."""
+
+    mail: Mail
+    wait: Wait | None
+    """None: it is being sent, or only waits for its turn."""
+    email_status: Status | None = None
+    """Of its email, once it has one."""
+
+    def told(self, settings: SendingSettings) -> str:
+        """In words, with the time on the workspace's clock: `quota_used (50/50), next Tue 09:00`."""
+        if self.wait is None:
+            return "in doubt" if self.email_status is Status.IN_DOUBT else "its turn"
+        until = self.wait.until
+        return f"{self.wait}, next {until.astimezone(settings.zone):%a %d %b %H:%M}" if until else str(self.wait)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Standing:
+    """What holds for all mails of a campaign."""
+
+    running: bool
+    settings: SendingSettings
+    now: datetime
+    gate: Permit | Wait
+    senders: Mapping[str, Sender]
+    counts: Mapping[str, Count]
+    shut: Collection[str]
+
+
+def explain(
+    workspace: str, campaign_id: str, *, after: tuple[int, int] = (0, 0), limit: int = 100, shut: Collection[str] = ()
+) -> Plan[tuple[Explained, ...]]:
+    """The next mails behind a number and a step that have not come to their end, with the reason why each waits.
+
+    `shut` are routes that are known to be in trouble.
+    """
+    standing = yield from _standing(workspace, campaign_id, shut)
+    number, step = after
+    rows = yield ask("waiting_mails", workspace=workspace, campaign=campaign_id, number=number, step=step, limit=limit)
+    return tuple(
+        _explained(read_mail(mail), enrolment, status, due_at, standing) for *mail, enrolment, status, due_at in rows
+    )
+
+
+def _standing(workspace: str, campaign_id: str, shut: Collection[str]) -> Plan[_Standing]:
+    campaign = yield from get_campaign(workspace, campaign_id)
+    settings = (yield from workspace_settings(workspace)).sending
+    now, beat = (yield from store_clock()), (yield from beat_of(workspace))
+    opening = window_at(settings, now)
+    counts = (yield from counts_on(workspace, opening.day)) if opening else {}
+    whole = counts.get(WORKSPACE, NOTHING)
+    return _Standing(
+        running=campaign.status is CampaignStatus.RUNNING,
+        settings=settings,
+        now=now,
+        gate=gate(settings, now=now, used=whole.used, sent_days=whole.sent_days, last=beat.last, gap=beat.gap),
+        senders={each.id: each for each in (yield from senders_in(workspace))},
+        counts=counts,
+        shut=frozenset(shut),
+    )
+
+
+def _explained(mail: Mail, enrolment: str, email_status: str | None, due_at: object, standing: _Standing) -> Explained:
+    status = None if email_status is None else Status(email_status)
+    under_way = mail.state is MailState.LEAVING and status not in (Status.PENDING, Status.RETRYING)
+    paused = not standing.running or enrolment == EnrolmentStatus.PAUSED
+    if under_way:
+        wait = None
+    elif paused:
+        wait = Wait(reason=WaitReason.PAUSED, until=None)
+    else:
+        wait = (
+            _wait_of_step(mail, moment(due_at), standing) or _wait_of_sender(mail, standing) or _wait_of_all(standing)
+        )
+    return Explained(mail=mail, wait=wait, email_status=status)
+
+
+def _wait_of_step(mail: Mail, due_at: datetime | None, standing: _Standing) -> Wait | None:
+    """It waits for the step before, for its day, or for its next attempt."""
+    until = due_at if mail.state is MailState.LEAVING else mail.not_before
+    if until is not None and until > standing.now:
+        return Wait(reason=_set_aside_for(mail), until=next_open(standing.settings, until))
+    if mail.due_day is None:
+        return Wait(reason=WaitReason.WAITING_STEP, until=None, detail=f"step {mail.step - 1}")
+    opening = next(openings(standing.settings, mail.due_day), None) if mail.step > 1 else None
+    if opening is not None and opening.open > standing.now:
+        return Wait(reason=WaitReason.WAITING_STEP, until=opening.open, detail=opening.day.isoformat())
+    return None
+
+
+def _set_aside_for(mail: Mail) -> WaitReason:
+    """What the reason of a mail begins with, where that is a word of this vocabulary."""
+    word = (mail.reason or "").partition(":")[0]
+    return WaitReason(word) if word in (WaitReason.AWAY, WaitReason.RENDERING) else WaitReason.GAP
+
+
+def _wait_of_sender(mail: Mail, standing: _Standing) -> Wait | None:
+    sender = standing.senders.get(mail.sender_id)
+    if sender is None or sender.paused_at is not None or sender.route in standing.shut:
+        return Wait(reason=WaitReason.SENDER_DOWN, until=None, detail=mail.sender_id)
+    count = standing.counts.get(sender.id, NOTHING)
+    if isinstance(standing.gate, Permit) and left_of(standing.settings, sender, count) == 0:
+        opening = window_at(standing.settings, standing.now)
+        until = next_open(standing.settings, opening.close) if opening else None
+        return Wait(reason=WaitReason.QUOTA_USED, until=until, detail=f"{count.used} of {sender.id}")
+    return None
+
+
+def _wait_of_all(standing: _Standing) -> Wait | None:
+    return standing.gate if isinstance(standing.gate, Wait) else None

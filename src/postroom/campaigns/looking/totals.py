@@ -1,0 +1,103 @@
+"""What became of a campaign, in numbers that add up: launched = sent + waiting + stopped, by reason, + dead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from postroom.campaigns.drafts.campaigns import enrolments_after
+from postroom.store.plan import Course, Plan, ask
+from postroom.vocabulary import MailState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """The mails of a launched campaign, by where they stand."""
+
+    states: Mapping[str, int] = field(default_factory=dict)
+    stopped: Mapping[str, int] = field(default_factory=dict)
+    """Those that were stopped, by reason …"""
+    dead: Mapping[str, int] = field(default_factory=dict)
+    """… and those that were given up."""
+
+    @property
+    def mails(self) -> int:
+        return sum(self.states.values())
+
+    @property
+    def waiting(self) -> int:
+        """Still to leave, or leaving."""
+        return sum(self.states.get(each, 0) for each in (MailState.WAITING, MailState.READY, MailState.LEAVING))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discrepancy:
+    """Two numbers that ought to be the same, and are not."""
+
+    what: str
+    expected: int
+    found: int
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.expected} expected, {self.found} found"
+
+
+def totals_of(workspace: str, campaign_id: str) -> Plan[Totals]:
+    """How many mails of a campaign stand where, and why; nothing where it was not launched."""
+    rows = yield ask("campaign_totals", workspace=workspace, campaign=campaign_id)
+    states: dict[str, int] = {}
+    reasons: dict[str, dict[str, int]] = {MailState.STOPPED: {}, MailState.DEAD: {}}
+    for state, reason, count in rows:
+        states[state] = states.get(state, 0) + int(count)
+        if state in reasons:
+            word = (reason or state).partition(":")[0]
+            reasons[state][word] = reasons[state].get(word, 0) + int(count)
+    return Totals(states=states, stopped=reasons[MailState.STOPPED], dead=reasons[MailState.DEAD])
+
+
+def discrepancies(workspace: str, campaign_id: str, *, page: int = 500) -> Course[tuple[Discrepancy, ...]]:
+    """Where the books of a campaign, and the days of its workspace, do not add up; nothing, if all is well.
+
+    Each question is a transaction of its own: where workers are sending meanwhile, ask again.
+    """
+    steps = yield _steps_by_version(workspace, campaign_id)
+    expected, after = 0, 0
+    while enrolments := (yield enrolments_after(workspace, campaign_id, after, limit=page)):
+        expected += sum(steps.get(each.sequence_version or 0, 0) for each in enrolments)
+        after = enrolments[-1].number
+    totals = yield totals_of(workspace, campaign_id)
+    found = [] if totals.mails == expected else [_different("mails", expected, totals.mails)]
+    return (*found, *(yield _miscounted_returns(workspace, campaign_id)), *(yield _miscounted(workspace)))
+
+
+def _steps_by_version(workspace: str, campaign_id: str) -> Plan[dict[int, int]]:
+    """How many steps each version has that somebody of the campaign was pinned to."""
+    rows = yield ask("steps_by_version", workspace=workspace, campaign=campaign_id)
+    return {version: int(count) for version, count in rows}
+
+
+def _miscounted(workspace: str) -> Plan[list[Discrepancy]]:
+    rows = yield ask("miscounted_days", workspace=workspace)
+    found = []
+    for sender, day, noted_used, used, noted_accepted, accepted in rows:
+        whose = f"of {sender} " if sender else ""
+        if noted_used != used:
+            found.append(_different(f"used {whose}on {day}", int(used), int(noted_used)))
+        if noted_accepted != accepted:
+            found.append(_different(f"accepted {whose}on {day}", int(accepted), int(noted_accepted)))
+    return found
+
+
+def _miscounted_returns(workspace: str, campaign_id: str) -> Plan[list[Discrepancy]]:
+    """What the limits are judged by, beside what the mails say."""
+    rows = yield ask("miscounted_campaign", workspace=workspace, campaign=campaign_id)
+    return [
+        _different(f"{what} of the campaign", int(found), int(noted))
+        for row in rows
+        for what, noted, found in zip(("sent", "bounced", "complained"), row[:3], row[3:], strict=True)
+        if noted != found
+    ]
+
+
+def _different(what: str, expected: int, found: int) -> Discrepancy:
+    return Discrepancy(what=what, expected=expected, found=found)

@@ -1,0 +1,1 @@
+"""From the launch on: whose turn it is, and what follows from what became of each mail."""

@@ -1,0 +1,104 @@
+"""What a person does to a campaign that was launched, and to one prospect of it. Each act holds from its commit on."""
+
+from __future__ import annotations
+
+from postroom.campaigns.books.mails import PAUSED, ring
+from postroom.campaigns.sending.launching import CANCELLED, Launched, held_campaign, launch, set_campaign
+from postroom.campaigns.stopping.limits import count_anew_if_over
+from postroom.campaigns.stopping.stops import Stopped, stop_enrolments
+from postroom.campaigns.values import Campaign
+from postroom.errors import InvalidCampaign, NotInWorkspace
+from postroom.store.plan import Course, Plan, ask
+from postroom.vocabulary import CampaignStatus, EnrolmentStatus
+
+
+def pause_campaign(workspace: str, id: str, *, reason: str | None = None) -> Plan[Campaign]:
+    """Nothing of it leaves any more, but what is being handed over this moment; the waits of steps go on."""
+    campaign = yield from _held_in(workspace, id, CampaignStatus.RUNNING, CampaignStatus.PAUSED)
+    if campaign.status is CampaignStatus.RUNNING:
+        yield from set_campaign(workspace, id, CampaignStatus.PAUSED, reason=reason)
+    return (yield from held_campaign(workspace, id))
+
+
+def resume_campaign(workspace: str, id: str) -> Course[Launched]:
+    """Let it run again. What became due meanwhile leaves within windows, quota and gap; a launch that the pause had
+    cut short goes on. One that is over a limit is judged from now on by what leaves from now on."""
+    yield _resumed(workspace, id)
+    return (yield from launch(workspace, id))
+
+
+def _resumed(workspace: str, id: str) -> Plan[None]:
+    campaign = yield from _held_in(workspace, id, CampaignStatus.RUNNING, CampaignStatus.PAUSED)
+    if campaign.status is CampaignStatus.PAUSED:
+        yield from count_anew_if_over(workspace, id)
+        yield from set_campaign(workspace, id, CampaignStatus.RUNNING)
+
+
+def cancel_campaign(workspace: str, id: str) -> Plan[Stopped]:
+    """Nothing of it leaves ever again, unless it is launched again on purpose; what that has stopped."""
+    campaign = yield from _held_in(
+        workspace, id, CampaignStatus.DRAFT, CampaignStatus.RUNNING, CampaignStatus.PAUSED, CampaignStatus.CANCELLED
+    )
+    if campaign.status is CampaignStatus.CANCELLED:
+        return Stopped()
+    yield from set_campaign(workspace, id, CampaignStatus.CANCELLED)
+    if campaign.status is CampaignStatus.DRAFT:  # nobody has a version or a sender yet, and a launch gives them theirs
+        return Stopped()
+    return (yield from stop_enrolments(workspace, CANCELLED, campaign=id, ends=EnrolmentStatus.STOPPED))
+
+
+def pause_prospect(workspace: str, campaign_id: str, prospect_id: str) -> Plan[None]:
+    """Leave one prospect of a campaign alone for a while."""
+    yield from _turn_prospect(workspace, campaign_id, prospect_id, EnrolmentStatus.PAUSED)
+    yield ask("hold_mails", workspace=workspace, campaign=campaign_id, prospect=prospect_id, reason=PAUSED)
+
+
+def resume_prospect(workspace: str, campaign_id: str, prospect_id: str) -> Plan[None]:
+    """Go on with one."""
+    yield from _turn_prospect(workspace, campaign_id, prospect_id, EnrolmentStatus.ACTIVE)
+    yield ask("unhold_mails", workspace=workspace, campaign=campaign_id, prospect=prospect_id)
+
+
+def stop_in_campaign(workspace: str, campaign_id: str, prospect_id: str, *, reason: str) -> Plan[Stopped]:
+    """Send one prospect nothing more of a campaign."""
+    yield from ring(workspace)
+    yield from _enrolled(workspace, campaign_id, prospect_id)
+    ends = EnrolmentStatus.STOPPED
+    return (yield from stop_enrolments(workspace, reason, prospect=prospect_id, campaign=campaign_id, ends=ends))
+
+
+def _held_in(workspace: str, id: str, *statuses: CampaignStatus) -> Plan[Campaign]:
+    """The campaign, held, and its workspace too; refused if it stands elsewhere."""
+    yield from ring(workspace)
+    campaign = yield from held_campaign(workspace, id)
+    if campaign.status not in statuses:
+        remedy = "launch it first" if campaign.status is CampaignStatus.DRAFT else "nothing is left to be done to it"
+        raise InvalidCampaign("status", f"the campaign {id!r} is {campaign.status}", remedy)
+    return campaign
+
+
+def _turn_prospect(workspace: str, campaign_id: str, prospect_id: str, status: EnrolmentStatus) -> Plan[None]:
+    yield from ring(workspace)
+    now = yield from _enrolled(workspace, campaign_id, prospect_id)
+    if now not in (EnrolmentStatus.ACTIVE, EnrolmentStatus.PAUSED):
+        problem = f"the prospect {prospect_id!r} is {now} in this campaign"
+        raise InvalidCampaign("prospect", problem, "only who is active can be paused, and only who is paused resumed")
+    yield ask(
+        "set_enrolment",
+        workspace=workspace,
+        campaign=campaign_id,
+        prospect=prospect_id,
+        status=status,
+        next_step=None,
+        last_sent_on=None,
+        reason=None,
+        was=[EnrolmentStatus.ACTIVE.value, EnrolmentStatus.PAUSED.value],
+        because=None,
+    )
+
+
+def _enrolled(workspace: str, campaign_id: str, prospect_id: str) -> Plan[EnrolmentStatus]:
+    rows = yield ask("find_enrolment", workspace=workspace, campaign=campaign_id, prospect=prospect_id)
+    if not rows:
+        raise NotInWorkspace("prospect", prospect_id, workspace, f"the campaign {campaign_id!r} has none of this id")
+    return EnrolmentStatus(rows[0][0])

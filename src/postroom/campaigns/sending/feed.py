@@ -1,0 +1,150 @@
+"""Brings a worker the mail of campaigns, beside the emails that are simply due.
+
+Each look is one transaction (`tick.py`); between looks it sleeps until a workspace's time has come, somebody rings, or
+one of its own emails is settled. Any number of workers may do so at once: a workspace is looked at by one at a time,
+and none waits for another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import TYPE_CHECKING
+
+from postroom.campaigns.books.mails import BELL, something_to_do
+from postroom.campaigns.sending.objecting import objection_to
+from postroom.campaigns.sending.tick import Clerk, Tick, tick
+from postroom.claim.failpoint import reach
+from postroom.claim.feed import Workbench, first_of
+from postroom.errors import StoreUnavailable
+from postroom.logs import logger
+from postroom.outbox.submission import HouseRules
+from postroom.store.contract import Claim, Claimed
+from postroom.store.order import Lease
+from postroom.store.plan import Plan
+from postroom.vocabulary import Priority
+from postroom.work.objections import Objection
+from postroom.work.parcel import Parcel
+
+if TYPE_CHECKING:
+    from postroom.templates.portal import Portal
+
+PASSED = 1.0
+"""Seconds for which a workspace is left to others whose mail cannot leave here."""
+TROUBLE = 60.0
+"""The same where the settings are at fault."""
+BREATH = 0.02
+"""Seconds between looks at least, however often the bell rings; on SQLite every commit rings it."""
+FIRST_PAUSE, LAST_PAUSE = 0.05, 1.0
+
+
+class CampaignFeed:
+    """Looks for mail of campaigns until stopped."""
+
+    def __init__(
+        self,
+        bench: Workbench,
+        *,
+        rules: HouseRules,
+        portals: Callable[[], Mapping[str, Portal]] = dict,
+        random: Random | None = None,
+    ) -> None:
+        self.stopping = asyncio.Event()
+        self.idle = False
+        """The last look found nothing to do, and nothing has happened since."""
+        self._bench = bench
+        self._bell = bench.wake_up.bell(BELL)
+        self._clerk = Clerk(
+            lease=Lease(worker=bench.worker, seconds=bench.lease.total_seconds()),
+            rules=rules,
+            random=random or Random(),
+            portals=portals,
+        )
+        self._mine: set[Claim] = set()
+        self._passed: dict[str, float] = {}
+        """Workspaces that are left to others, and until when on the monotonic clock."""
+        self._gone, bench.holdings.gone = bench.holdings.gone, self._settled
+
+    async def until_stopped(self) -> None:
+        """Look, send, look again. While the database is away, try again a little later each time."""
+        pause = FIRST_PAUSE
+        while not self.stopping.is_set():
+            try:
+                seconds = await self._look()
+                pause = FIRST_PAUSE
+            except StoreUnavailable as error:
+                logger.warning("campaigns wait for the database", error=str(error))
+                seconds, pause = pause, min(pause * 2, LAST_PAUSE)
+            if seconds:
+                await first_of(self._bell.wait(), self.stopping.wait(), seconds=seconds)
+
+    def stop(self) -> None:
+        """Begin no more."""
+        self.stopping.set()
+
+    def objection(self, parcel: Parcel) -> Plan[Objection | None]:
+        """What speaks against a mail of a campaign just before it leaves."""
+        if parcel.claimed.priority is not Priority.CAMPAIGN:
+            return None
+        return (yield from objection_to(parcel.claim.id))
+
+    async def _look(self) -> float:
+        """Look once; seconds to rest, unless the bell rings."""
+        self._bell.clear()
+        if not await self._bench.database.run(something_to_do(), writes=False, atomic=False):
+            return await self._rested(Tick())
+        routes = self._open_routes()
+        if not routes or not self._bench.ready():
+            self.idle = not self._bench.may_send()  # then it is for others to do
+            return PASSED
+        passed = self._passed_over()
+        asked = time.monotonic()
+        plan = tick(self._clerk, routes=routes, passed=passed)
+        found = await self._bench.database.run(self._bench.guard(plan))
+        if found.claimed is not None:
+            self._take(found.claimed, asked)
+        if found.passed is not None:
+            self._passed[found.passed] = time.monotonic() + (TROUBLE if found.trouble else PASSED)
+            if found.passed in passed:  # it has something to conclude, and cannot be helped here
+                return PASSED
+        return 0.0 if found.worked else await self._rested(found)
+
+    def _take(self, email: Claimed, asked: float) -> None:
+        """From here on it is an email like any other."""
+        reach("campaign_claimed")
+        self._mine.add(email.claim)
+        self._bench.holdings.add([email], asked=asked)
+        self._bench.meter.claimed([email], time.monotonic() - asked)
+        self._bench.ways[email.route].buffer.add([email])  # whether it may be mailed was asked with its turn
+
+    async def _rested(self, found: Tick) -> float:
+        """Nothing to do: how long to sleep."""
+        self.idle = not self._bell.is_set()
+        await asyncio.sleep(BREATH)
+        wait = self._bench.poll.total_seconds()
+        if found.next_at is not None:
+            wait = min(wait, max((found.next_at - self._bench.clock.now()).total_seconds(), BREATH))
+        return min(wait, PASSED)
+
+    def _open_routes(self) -> frozenset[str]:
+        """Those by which an email can leave at once."""
+        return frozenset(
+            name
+            for name, way in self._bench.ways.items()
+            if way.gate.may_send() and len(way.buffer) < way.route.transport.connections
+        )
+
+    def _passed_over(self) -> list[str]:
+        now = time.monotonic()
+        self._passed = {workspace: until for workspace, until in self._passed.items() if until > now}
+        return list(self._passed)
+
+    def _settled(self, claim: Claim) -> None:
+        """One of ours is settled or given back: something is to be concluded."""
+        self._gone(claim)
+        if claim in self._mine:
+            self._mine.discard(claim)
+            self.idle = False
+            self._bell.set()

@@ -1,0 +1,285 @@
+"""The launch of a campaign: a row for each step of each prospect, from then on it runs. Launch and schedule are one.
+
+It goes through the enrolments in their order, some at a time, each batch in a transaction of its own under the pace of
+the workspace. With its rows a batch leaves behind how far the launch has come, so that one that was killed goes on from
+there, and two at once share the work: each enrolment is gone through once. The key of a step, unique in the workspace,
+stands behind that.
+
+All prospects of a launch get the same words: the version of the sequence that its first batch was pinned to, however
+often somebody edits it meanwhile. Each batch looks again at all else: a campaign that was paused or cancelled meanwhile
+is launched no further, and a prospect who was stopped gets no row. First steps are ready at once, and may leave while
+later batches are still being written.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Sequence as Several
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from postroom.campaigns.arithmetic.keys import StepKey
+from postroom.campaigns.books.mails import FIRST_DAY, PAUSED, ring, store_clock
+from postroom.campaigns.drafts.campaigns import enrolments_after, read_campaign, senders_of
+from postroom.campaigns.drafts.composing import KIND
+from postroom.campaigns.drafts.sequences import sequence_in_launch
+from postroom.campaigns.sending.replanning import replan
+from postroom.campaigns.stopping.stops import ends_by
+from postroom.campaigns.values import Campaign, Enrolment, Sender, Sequence
+from postroom.claim.failpoint import reach
+from postroom.errors import InvalidCampaign, NotInWorkspace
+from postroom.store.ids import new_id
+from postroom.store.plan import Copy, Course, Plan, Row, ask
+from postroom.store.suppressions import Mail, Suppression, stopped_by, suppressions_of
+from postroom.vocabulary import CampaignStatus, EnrolmentStatus, MailState
+
+BATCH = 1_000
+"""Prospects in one transaction."""
+
+CANCELLED = "campaign_cancelled"
+"""Why the mail of a cancelled campaign is stopped; a relaunch brings back what was stopped for this."""
+ALREADY = "already_scheduled"
+SUPPRESSED = "suppressed"
+
+COLUMNS = (
+    "email_id", "workspace", "key", "campaign_id", "prospect_id", "sequence_id", "sequence_version", "step", "number",
+    "sender_id", "follow_up", "state", "due_day", "reason", "changed_at",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launched:
+    """What a launch has come to; the numbers are mails for what was scheduled, prospects for what was not."""
+
+    scheduled: int = 0
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """How many prospects were passed over, by reason."""
+    errors: tuple[str, ...] = ()
+    """Why the launch came to no end, if it did not."""
+    status: CampaignStatus = CampaignStatus.RUNNING
+    """Where the campaign stands now."""
+
+
+@dataclass(slots=True)
+class _Tally:
+    scheduled: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+
+
+def launch(
+    workspace: str,
+    id: str,
+    *,
+    again: bool = False,
+    batch: int = BATCH,
+    progress: Callable[[int], None] = lambda n: None,
+) -> Course[Launched]:
+    """Launch a campaign that was checked, or go on with its launch; done twice, the second time schedules nothing.
+
+    A campaign that was cancelled is launched only with `again`: what had not left then waits again, what had stays as
+    it is. `progress` is told how many prospects were gone through.
+    """
+    tally = _Tally()
+    campaign, before = yield _begin(workspace, id, again=again)
+    if campaign.status is CampaignStatus.RUNNING:
+        tally.skipped[ALREADY] += before
+        while True:
+            campaign, seen = yield _batch(workspace, id, batch, tally)
+            progress(seen)
+            if not seen or campaign.status is not CampaignStatus.RUNNING:
+                break
+        if tally.scheduled or again:
+            yield from replan(workspace)
+    return Launched(
+        scheduled=tally.scheduled,
+        skipped=dict(+tally.skipped),
+        errors=_errors(campaign),
+        status=campaign.status,
+    )
+
+
+def _errors(campaign: Campaign) -> tuple[str, ...]:
+    match campaign.status:
+        case CampaignStatus.PAUSED:
+            return ("the campaign is paused, and so no more of it is scheduled; resume it to go on",)
+        case CampaignStatus.CANCELLED:
+            return ("the campaign was cancelled, and so no more of it is scheduled",)
+        case _:
+            return ()
+
+
+# ---------------------------------------------------------------- the beginning
+
+
+def _begin(workspace: str, id: str, *, again: bool) -> Plan[tuple[Campaign, int]]:
+    """Have the campaign run; with it, how many prospects an earlier launch has gone through."""
+    yield from ring(workspace)
+    campaign = yield from held_campaign(workspace, id)
+    match campaign.status:
+        case CampaignStatus.CANCELLED if not again:
+            remedy = "launch it again on purpose, with again=True or --again"
+            raise InvalidCampaign("status", f"the campaign {id!r} was cancelled", remedy)
+        case CampaignStatus.CANCELLED:
+            yield from _back_from_cancelled(workspace, id)
+            yield from set_campaign(workspace, id, CampaignStatus.RUNNING)
+        case CampaignStatus.DRAFT:
+            yield from set_campaign(workspace, id, CampaignStatus.RUNNING)
+        case _:
+            pass
+    return (yield from held_campaign(workspace, id)), campaign.launched_to
+
+
+def _back_from_cancelled(workspace: str, id: str) -> Plan[None]:
+    """What had not left waits again. An email that was cancelled stays so, and with it what would have followed."""
+    yield ask("revive_enrolments", workspace=workspace, campaign=id, reason=CANCELLED)
+    yield ask("revive_mails", workspace=workspace, campaign=id, prospect=None, reason=CANCELLED)
+    stranded = yield ask("end_stranded", workspace=workspace, campaign=id, reason=CANCELLED)
+    for (number,) in stranded:
+        yield ask("stop_following", workspace=workspace, campaign=id, number=number, step=0, reason=CANCELLED)
+
+
+def held_campaign(workspace: str, id: str) -> Plan[Campaign]:
+    """A campaign, held until the transaction ends."""
+    rows = yield ask("lock_campaign", workspace=workspace, id=id)
+    if not rows:
+        raise NotInWorkspace("campaign", id, workspace, "`postroom campaign list` shows those there are")
+    return read_campaign(rows[0])
+
+
+def set_campaign(workspace: str, id: str, status: CampaignStatus, *, reason: str | None = None) -> Plan[None]:
+    yield ask("set_campaign", workspace=workspace, campaign=id, status=status, reason=reason)
+
+
+# ---------------------------------------------------------------- some of them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Batch:
+    """What the rows of some enrolments are made of."""
+
+    workspace: str
+    campaign: Campaign
+    sequence: Sequence
+    senders: tuple[Sender, ...]
+    now: datetime
+
+    def sender_for(self, enrolment: Enrolment) -> Sender:
+        """In turn, and for the whole sequence."""
+        return self.senders[(enrolment.number - 1) % len(self.senders)]
+
+    def rows(self, enrolments: Iterable[Enrolment]) -> Iterator[Row]:
+        for enrolment in enrolments:
+            paused = enrolment.status is EnrolmentStatus.PAUSED
+            for step in self.sequence.steps:
+                first = step.number == 1
+                yield (
+                    new_id(),
+                    self.workspace,
+                    self._key(enrolment, step.number),
+                    self.campaign.id,
+                    enrolment.prospect.id,
+                    self.sequence.id,
+                    self.sequence.version,
+                    step.number,
+                    enrolment.number,
+                    self.sender_for(enrolment).id,
+                    not first,
+                    (MailState.READY if first and not paused else MailState.WAITING).value,
+                    FIRST_DAY.isoformat() if first else None,
+                    PAUSED if first and paused else None,
+                    self.now,
+                )
+
+    def _key(self, enrolment: Enrolment, step: int) -> str:
+        return str(StepKey(prospect_id=enrolment.prospect.id, sequence_id=self.sequence.id, step_number=step))
+
+    def pinned(self, enrolment: Enrolment) -> dict[str, Any]:
+        paused = enrolment.status is EnrolmentStatus.PAUSED
+        return {
+            "prospect": enrolment.prospect.id,
+            "status": EnrolmentStatus.PAUSED if paused else EnrolmentStatus.ACTIVE,
+            "version": self.sequence.version,
+            "sender": self.sender_for(enrolment).id,
+            "reason": enrolment.reason,
+        }
+
+
+def _batch(workspace: str, id: str, size: int, tally: _Tally) -> Plan[tuple[Campaign, int]]:
+    """Launch the next prospects; the campaign as it stands, and how many there were."""
+    yield from ring(workspace)
+    campaign = yield from held_campaign(workspace, id)
+    if campaign.status is not CampaignStatus.RUNNING:
+        return campaign, 0
+    enrolments = yield from enrolments_after(workspace, id, campaign.launched_to, limit=size)
+    if not enrolments:
+        yield ask("complete_campaign", workspace=workspace, campaign=id)
+        return (yield from held_campaign(workspace, id)), 0
+    batch = _Batch(
+        workspace=workspace,
+        campaign=campaign,
+        sequence=(yield from sequence_in_launch(workspace, id, campaign.sequence_id)),
+        senders=(yield from senders_of(workspace, id)),
+        now=(yield from store_clock()),
+    )
+    wanted, passed_over = yield from _sorted_out(batch, enrolments)
+    yield Copy("campaign_mails", COLUMNS, batch.rows(wanted))
+    pinned = [*map(batch.pinned, wanted), *(each.pinned() for each in passed_over if each.ends)]
+    yield ask("pin_enrolments", workspace=workspace, campaign=id, enrolments=pinned)
+    yield ask("launched_to", workspace=workspace, campaign=id, number=enrolments[-1].number)
+    reach("campaign_launching")
+    tally.scheduled += len(wanted) * len(batch.sequence.steps)
+    tally.skipped.update(each.why for each in passed_over)
+    return campaign, len(enrolments)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PassedOver:
+    """An enrolment that gets no mail, and why."""
+
+    enrolment: Enrolment
+    why: str
+    """In a word, to be counted."""
+    ends: EnrolmentStatus | None = None
+    """How it ends by that; None where it had ended before."""
+    reason: str = ""
+
+    def pinned(self) -> dict[str, Any]:
+        prospect = self.enrolment.prospect.id
+        return {"prospect": prospect, "status": self.ends, "version": None, "sender": None, "reason": self.reason}
+
+
+def _sorted_out(batch: _Batch, enrolments: Several[Enrolment]) -> Plan[tuple[list[Enrolment], list[_PassedOver]]]:
+    """Those who get mail, and those who do not."""
+    known = yield from suppressions_of(each.prospect.address for each in enrolments)
+    rows = yield ask(
+        "scheduled_already",
+        workspace=batch.workspace,
+        sequence=batch.sequence.id,
+        prospects=[each.prospect.id for each in enrolments],
+    )
+    scheduled = {prospect for (prospect,) in rows}
+    wanted: list[Enrolment] = []
+    passed_over: list[_PassedOver] = []
+    for each in enrolments:
+        refusal = _refusal(each, known.get(each.prospect.normal_address, ()), scheduled, batch)
+        if refusal is None:
+            wanted.append(each)
+        else:
+            passed_over.append(refusal)
+    return wanted, passed_over
+
+
+def _refusal(
+    enrolment: Enrolment, entries: Iterable[Suppression], scheduled: Container[str], batch: _Batch
+) -> _PassedOver | None:
+    if enrolment.status not in (EnrolmentStatus.ENROLLED, EnrolmentStatus.PAUSED):
+        return _PassedOver(enrolment=enrolment, why=enrolment.status.value)
+    mail = Mail(workspace=batch.workspace, kind=KIND, unsubscribable=True)
+    if (entry := stopped_by(entries, mail, now=batch.now)) is not None:
+        reason = f"suppressed: {entry}"
+        return _PassedOver(enrolment=enrolment, why=SUPPRESSED, ends=ends_by(entry), reason=reason)
+    if enrolment.prospect.id in scheduled:
+        return _PassedOver(enrolment=enrolment, why=ALREADY, ends=EnrolmentStatus.STOPPED, reason=ALREADY)
+    return None

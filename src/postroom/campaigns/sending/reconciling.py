@@ -1,0 +1,242 @@
+"""What follows from what became of emails: the next step, the end of an enrolment, the quota given back.
+
+A trigger notes the status of an email at its mail in the transaction that changes it, whoever changes it. Here the
+conclusions are drawn, a little later and in one place, under the pace of the workspace:
+
+    sent                  counts as accepted; the next step is due so many days later, or the enrolment is completed
+    pending, retrying     given back or failed for now: the quota is released, and it asks for its turn again
+    dead, cancelled, gone the quota is released, nothing follows
+    in_doubt              stays counted, and nothing follows until a person has decided
+
+Each conclusion is drawn once; drawn again after a crash, it is the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+
+from postroom.campaigns.arithmetic.settings import SendingSettings
+from postroom.campaigns.arithmetic.window import local_date, openings, window_day_at
+from postroom.campaigns.books.counting import count_mail
+from postroom.campaigns.books.mails import GONE, PAUSED, Mail, mails_of_enrolment, put_mail, read_mail, written_day
+from postroom.campaigns.drafts.sequences import steps_of
+from postroom.campaigns.stopping.limits import count_mail_of
+from postroom.store import acts
+from postroom.store.plan import Plan, ask
+from postroom.vocabulary import CampaignStatus, DeadReason, EnrolmentStatus, MailState, Status
+
+MOST = 100
+"""Conclusions in one transaction."""
+
+PREVIOUS = "previous_step"
+"""Why mails are stopped behind one that was given up."""
+
+OPEN = (EnrolmentStatus.ACTIVE, EnrolmentStatus.PAUSED)
+"""Enrolments that are still to get something."""
+ENDED = (MailState.DEAD, MailState.STOPPED)
+LEFT_ALONE = (
+    EnrolmentStatus.REPLIED,
+    EnrolmentStatus.UNSUBSCRIBED,
+    EnrolmentStatus.BOUNCED,
+    EnrolmentStatus.COMPLAINED,
+)
+"""Enrolments that ended by what came back."""
+
+
+def reconcile(workspace: str, settings: SendingSettings, *, now: datetime) -> Plan[bool]:
+    """Draw the conclusions of a workspace that the caller holds; whether there may be more."""
+    rows = yield ask("moved_mails", workspace=workspace, limit=MOST)
+    for *mail, dead_reason in rows:
+        yield from _conclude(workspace, read_mail(mail), dead_reason, _Present(settings, now))
+    return len(rows) == MOST
+
+
+@dataclass(frozen=True, slots=True)
+class _Present:
+    settings: SendingSettings
+    now: datetime
+
+    @property
+    def day(self) -> date:
+        """What a mail counts on that was sent without counting."""
+        return window_day_at(self.settings, self.now) or local_date(self.settings, self.now)
+
+    def forecast(self, due: date) -> datetime | None:
+        """When a mail can leave that is due on this day."""
+        opening = next(openings(self.settings, due), None)
+        return None if opening is None else max(opening.open, self.now)
+
+
+def _conclude(workspace: str, mail: Mail, dead_reason: str | None, present: _Present) -> Plan[None]:
+    match mail.email_status:
+        case Status.SENT:
+            yield from _sent(workspace, mail, present)
+        case Status.PENDING | Status.RETRYING:
+            yield from _came_back(workspace, mail)
+        case Status.DEAD if dead_reason == DeadReason.SUPPRESSED:
+            yield from _stopped(workspace, mail, dead_reason)
+        case Status.DEAD:
+            yield from end_with(workspace, mail, MailState.DEAD, dead_reason or Status.DEAD.value)
+        case Status.CANCELLED:
+            yield from _stopped(workspace, mail, Status.CANCELLED.value)
+        case str() as status if status == GONE:
+            yield from end_with(workspace, mail, MailState.STOPPED, GONE)
+        case _:  # on its way, or in doubt
+            yield from put_mail(mail)
+
+
+# ---------------------------------------------------------------- sent
+
+
+def _sent(workspace: str, mail: Mail, present: _Present) -> Plan[None]:
+    if mail.state is MailState.SENT:
+        yield from put_mail(mail)
+        return
+    if mail.state in ENDED:
+        yield from _revive(workspace, mail)
+    day = mail.day or present.day
+    yield from count_mail(workspace, mail.sender_id, day, used=0 if mail.day else 1, accepted=1)
+    yield from put_mail(replace(mail, state=MailState.SENT, day=day, reason=None))
+    yield from count_mail_of(workspace, mail.campaign_id, left_at=mail.left_at, sent=1)
+    mails = yield from mails_of_enrolment(workspace, mail.campaign_id, mail.number)
+    following = next((each for each in mails if each.step == mail.step + 1), None)
+    if following is None:
+        yield from _set_enrolment(workspace, mail, EnrolmentStatus.COMPLETED, day=day)
+        yield from _complete(workspace, mail)
+    else:
+        yield from _follow(workspace, mail, following, day, present)
+
+
+def _follow(workspace: str, mail: Mail, following: Mail, day: date, present: _Present) -> Plan[None]:
+    """The next step is due so many days after this one has really left."""
+    status = yield from enrolment_status(workspace, mail)
+    yield from _set_enrolment(workspace, mail, status, day=day)
+    steps = yield from steps_of(workspace, mail.sequence_id, mail.sequence_version)
+    due = day + timedelta(days=steps[following.step - 1].delay_days)
+    following = replace(following, due_day=due, planned_at=present.forecast(due))
+    if following.state is MailState.WAITING and status is EnrolmentStatus.ACTIVE:
+        reason = following.reason if following.not_before else None  # whose person is away
+        following = replace(following, state=MailState.READY, reason=reason)
+    elif following.state is MailState.WAITING:
+        following = replace(following, reason=PAUSED)
+    yield from put_mail(following)
+
+
+# ---------------------------------------------------------------- back
+
+
+def _came_back(workspace: str, mail: Mail) -> Plan[None]:
+    """It asks for its turn again; unless its prospect was stopped meanwhile: then it is not to be tried again."""
+    if mail.state in ENDED:
+        yield from _revive(workspace, mail)
+    mail = yield from _released(workspace, mail)
+    status = yield from enrolment_status(workspace, mail)
+    if status in OPEN and (yield from _campaign_goes_on(workspace, mail)):
+        yield from put_mail(replace(mail, state=MailState.LEAVING, reason=None))
+        return
+    yield from acts.cancel([mail.id], actor=None, strict=False)
+    reason = mail.reason or (yield from _came_of(workspace, mail)) or status.value
+    yield from put_mail(replace(mail, state=MailState.STOPPED, email_status=Status.CANCELLED, reason=reason))
+
+
+def _campaign_goes_on(workspace: str, mail: Mail) -> Plan[bool]:
+    rows = yield ask("find_campaign", workspace=workspace, id=mail.campaign_id)
+    return bool(rows) and rows[0][3] != CampaignStatus.CANCELLED
+
+
+def _revive(workspace: str, mail: Mail) -> Plan[None]:
+    """A person has it sent after all, or it turns out that it was: what ended because of it goes on."""
+    yield from _change_enrolment(workspace, mail, EnrolmentStatus.ACTIVE, was=(EnrolmentStatus.STOPPED,))
+    yield ask("reopen_campaign", workspace=workspace, campaign=mail.campaign_id)
+    yield ask(
+        "revive_mails", workspace=workspace, campaign=mail.campaign_id, prospect=mail.prospect_id, reason=PREVIOUS
+    )
+
+
+# ---------------------------------------------------------------- the end
+
+
+def _stopped(workspace: str, mail: Mail, reason: str) -> Plan[None]:
+    """Its email was kept from leaving; where that is because of what came back, the mail says what that was."""
+    yield from end_with(workspace, mail, MailState.STOPPED, (yield from _came_of(workspace, mail)) or reason)
+
+
+def _came_of(workspace: str, mail: Mail) -> Plan[str | None]:
+    """What came back, if the enrolment has ended by it."""
+    rows = yield ask("find_enrolment", workspace=workspace, campaign=mail.campaign_id, prospect=mail.prospect_id)
+    return next((reason or status for status, _, reason in rows if status in LEFT_ALONE), None)
+
+
+def end_with(workspace: str, mail: Mail, state: MailState, reason: str) -> Plan[None]:
+    """This mail has come to its end without being sent: nothing follows it, and its quota is for others."""
+    if mail.state in (*ENDED, MailState.SENT):
+        yield from put_mail(mail)
+        return
+    mail = yield from _released(workspace, mail)
+    yield from put_mail(replace(mail, state=state, reason=reason))
+    yield ask(
+        "stop_following",
+        workspace=workspace,
+        campaign=mail.campaign_id,
+        number=mail.number,
+        step=mail.step,
+        reason=PREVIOUS,
+    )
+    yield from _set_enrolment(workspace, mail, EnrolmentStatus.STOPPED, reason=reason)
+    yield from _complete(workspace, mail)
+
+
+def _released(workspace: str, mail: Mail) -> Plan[Mail]:
+    """The mail without counting any more."""
+    if mail.day is not None:
+        yield from count_mail(workspace, mail.sender_id, mail.day, used=-1)
+    return replace(mail, day=None)
+
+
+def _complete(workspace: str, mail: Mail) -> Plan[None]:
+    yield ask("complete_campaign", workspace=workspace, campaign=mail.campaign_id)
+
+
+# ---------------------------------------------------------------- enrolments
+
+
+def enrolment_status(workspace: str, mail: Mail) -> Plan[EnrolmentStatus]:
+    rows = yield ask("find_enrolment", workspace=workspace, campaign=mail.campaign_id, prospect=mail.prospect_id)
+    return EnrolmentStatus(rows[0][0]) if rows else EnrolmentStatus.STOPPED
+
+
+def _set_enrolment(
+    workspace: str, mail: Mail, status: EnrolmentStatus, *, day: date | None = None, reason: str | None = None
+) -> Plan[None]:
+    """Where an enrolment stands that is open; one that was stopped stays so. With `day`, its mail was sent then."""
+    yield ask(
+        "set_enrolment",
+        workspace=workspace,
+        campaign=mail.campaign_id,
+        prospect=mail.prospect_id,
+        status=status,
+        next_step=None if day is None else mail.step + 1,
+        last_sent_on=written_day(day),
+        reason=reason,
+        was=[each.value for each in OPEN],
+        because=None,
+    )
+
+
+def _change_enrolment(
+    workspace: str, mail: Mail, status: EnrolmentStatus, *, was: tuple[EnrolmentStatus, ...]
+) -> Plan[None]:
+    """The same for one that ended because of this mail."""
+    yield ask(
+        "set_enrolment",
+        workspace=workspace,
+        campaign=mail.campaign_id,
+        prospect=mail.prospect_id,
+        status=status,
+        next_step=None,
+        last_sent_on=None,
+        reason=None,
+        was=[each.value for each in was],
+        because=mail.reason,
+    )

@@ -1,0 +1,133 @@
+"""When the mails that wait will leave, by the plan: worked out at the launch, and anew when the settings change.
+
+The plan is that of `plan.py`, over all running campaigns of the workspace and what has been sent so far. Prospects are
+only numbers in it, eight octets each; slots are written some at a time, in the order of time. What is written is a
+forecast: nothing leaves because of it, and cut short it does no harm.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from itertools import islice
+from random import Random
+from typing import Any
+
+from postroom.campaigns.arithmetic.plan import Slot, plan
+from postroom.campaigns.arithmetic.settings import SendingSettings
+from postroom.campaigns.arithmetic.turns import Planned, UnderWay
+from postroom.campaigns.arithmetic.window import local_date, window_day_at
+from postroom.campaigns.books.counting import NOTHING, WORKSPACE, counts_on
+from postroom.campaigns.books.mails import beat_of, store_clock
+from postroom.campaigns.drafts.campaigns import campaigns_after
+from postroom.campaigns.drafts.sequences import get_sequence
+from postroom.campaigns.drafts.workspace import workspace_settings
+from postroom.campaigns.values import Campaign
+from postroom.errors import CannotFinish
+from postroom.store.plan import Course, Plan, ask
+from postroom.vocabulary import CampaignStatus
+
+PAGE = 5_000
+BATCH = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Basis:
+    """What the plan goes by beside the prospects."""
+
+    settings: SendingSettings
+    now: datetime
+    used: Mapping[date, int]
+    sent_days: int
+    last: datetime | None
+    campaigns: tuple[Campaign, ...]
+
+
+def replan(workspace: str, *, progress: Callable[[int], None] = lambda mails: None) -> Course[int]:
+    """Work out anew when the waiting mails of a workspace will leave; of how many that is known."""
+    basis = yield _basis(workspace)
+    campaigns: list[Planned] = []
+    for campaign in basis.campaigns:
+        campaigns.append((yield from _planned(workspace, campaign)))  # noqa: PERF401  (a comprehension cannot yield)
+    slots = plan(
+        basis.settings,
+        campaigns,
+        now=basis.now,
+        random=Random(workspace),
+        used=basis.used,
+        sent_days=basis.sent_days,
+        last=basis.last,
+    )
+    known, written = 0, _as_far_as_it_goes(slots)
+    while batch := list(islice(written, BATCH)):
+        yield _write(workspace, batch)
+        known += len(batch)
+        progress(len(batch))
+    return known
+
+
+def _basis(workspace: str) -> Plan[_Basis]:
+    settings = (yield from workspace_settings(workspace)).sending
+    now, beat = (yield from store_clock()), (yield from beat_of(workspace))
+    today = window_day_at(settings, now) or local_date(settings, now)
+    count = (yield from counts_on(workspace, today)).get(WORKSPACE, NOTHING)
+    running = [each for each in (yield from _all_campaigns(workspace)) if each.status is CampaignStatus.RUNNING]
+    return _Basis(
+        settings=settings,
+        now=now,
+        used={today: count.used},
+        sent_days=count.sent_days,
+        last=beat.last,
+        campaigns=tuple(sorted(running, key=lambda each: (each.launched_at or now, each.id))),
+    )
+
+
+def _all_campaigns(workspace: str) -> Plan[list[Campaign]]:
+    found: list[Campaign] = []
+    while page := (yield from campaigns_after(workspace, found[-1].id if found else "")):
+        found.extend(page)
+    return found
+
+
+def _planned(workspace: str, campaign: Campaign) -> Course[Planned]:
+    sequence = yield get_sequence(workspace, campaign.sequence_id)
+    delays = sequence.delay_days
+    new: array[int] = array("q")
+    under_way: list[UnderWay] = []
+    for follow_up in (False, True):
+        after = 0
+        while rows := (yield _page(workspace, campaign.id, after, follow_up=follow_up)):
+            after = rows[-1][0]
+            if not follow_up:
+                new.extend(number for number, _, _ in rows)
+                continue
+            under_way.extend(_under_way(rows, delays))
+    return Planned(id=campaign.id, prospects=map(str, new), delay_days=delays, under_way=under_way)
+
+
+def _under_way(rows: Iterable[tuple[int, int, date]], delays: tuple[int, ...]) -> Iterator[UnderWay]:
+    for number, step, due_day in rows:
+        if step <= len(delays):
+            yield UnderWay(prospect=str(number), step=step, sent_on=due_day - timedelta(days=delays[step - 1]))
+
+
+def _page(workspace: str, campaign: str, after: int, *, follow_up: bool) -> Plan[list[tuple[int, int, date]]]:
+    rows = yield ask(
+        "to_be_planned", workspace=workspace, campaign=campaign, after=after, follow_up=follow_up, limit=PAGE
+    )
+    return [(int(number), step, date.fromisoformat(due_day)) for number, step, due_day in rows]
+
+
+def _as_far_as_it_goes(slots: Iterable[Slot]) -> Iterator[dict[str, Any]]:
+    try:
+        for slot in slots:
+            yield {"campaign": slot.campaign, "number": int(slot.prospect), "step": slot.step, "at": slot.at}
+    except CannotFinish:
+        return  # the check has told, and so does every mail that waits
+
+
+def _write(workspace: str, slots: list[dict[str, Any]]) -> Plan[None]:
+    yield ask("hold_paces", workspaces=[workspace], emails=[])
+    yield ask("plan_mails", workspace=workspace, slots=slots)

@@ -1,0 +1,1 @@
+"""What holds mail back: people who act, and what comes back."""

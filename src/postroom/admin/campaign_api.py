@@ -11,7 +11,6 @@ import re
 from collections.abc import Awaitable, Callable
 from datetime import date
 from functools import partial
-from random import Random
 from typing import Annotated, Any
 from urllib.parse import unquote
 
@@ -44,13 +43,12 @@ from postroom.admin.places import operations_of
 from postroom.admin.requests import Request as Body
 from postroom.admin.requests import Why
 from postroom.admin.workshop import workshop_of
-from postroom.campaigns.drafts.forecasting import forecast
+from postroom.campaigns.drafts.forecasting import Forecast, chance_of, forecast
 from postroom.campaigns.sending.launching import Launched
 from postroom.campaigns.values import LONGEST_ID
 from postroom.errors import NotInWorkspace
 from postroom.operate import Actor
-from postroom.operate.campaign_looks import LONGEST_LIST
-from postroom.operate.campaign_plan import MOST, schedule_plan
+from postroom.operate.campaign_looks import LONGEST_LIST, Drafted
 from postroom.operate.campaign_recording import check_seen
 from postroom.operate.campaign_schedule import LONGEST_PAGE, AsyncCampaignSchedule
 from postroom.templates.found import find_portals
@@ -58,6 +56,8 @@ from postroom.vocabulary import CampaignStatus
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
+MOST_PLANNED = 200_000
+"""Mails that are planned within a request; more take too long."""
 NAMELESS = "-"
 """In a path, the workspace whose name is empty."""
 
@@ -181,7 +181,7 @@ async def show_schedule(asked: Looking, id: Segment) -> Success[ScheduleShape]:
     Of a draft, as if it were launched now.
     """
     found = await asked.looks.drafted(asked.workspace, id_in(id), workspaces=asked.seen)
-    plan = await workshop_of(asked.request).do(schedule_plan, found, now=asked.looks.now())
+    plan = await _forecast(asked, found, most=MOST_PLANNED)
     return Success(data=ScheduleShape.of(found.draft.campaign, plan))
 
 
@@ -211,16 +211,21 @@ async def show_forecast(asked: Looking, id: Segment) -> Success[ForecastShape]:
     """When a campaign would begin and end, day by day, if it were launched now."""
     found = await asked.looks.drafted(asked.workspace, id_in(id), workspaces=asked.seen)
     draft = found.draft
-    if found.running.mails + draft.prospects * len(draft.sequence.steps) > MOST:
+    if found.agenda.mails + draft.prospects * len(draft.sequence.steps) > MOST_PLANNED:
         raise ApiError(
             status=409,
             code="too_large",
-            message=f"more than {MOST:,} mails are to be planned, too many for one request",
+            message=f"more than {MOST_PLANNED:,} mails are to be planned, too many for one request",
             remedy="run `postroom campaign forecast`",
         )
-    working_out = partial(forecast, draft, now=asked.looks.now(), running=found.running.campaigns)
-    result = await workshop_of(asked.request).do(working_out, random=Random(f"{asked.workspace}:{draft.campaign.id}"))
-    return Success(data=ForecastShape.of(result))
+    return Success(data=ForecastShape.of(await _forecast(asked, found)))
+
+
+async def _forecast(asked: Asked, found: Drafted, *, most: int | None = None) -> Forecast:
+    """Worked out beside the event loop."""
+    chance = chance_of(asked.workspace, found.draft.campaign.id)
+    working_out = partial(forecast, found.draft, found.agenda, now=asked.looks.now(), random=chance, most=most)
+    return await workshop_of(asked.request).do(working_out)
 
 
 @router.post("/campaigns/{id}/schedule", responses=_GOES_ON)

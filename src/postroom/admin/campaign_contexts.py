@@ -14,7 +14,7 @@ from postroom.admin.campaign_places import Place, segment
 from postroom.admin.campaign_wording import Explained
 from postroom.campaigns.arithmetic.window import Opening
 from postroom.campaigns.drafts.checking import Checked
-from postroom.campaigns.drafts.forecasting import Forecast
+from postroom.campaigns.drafts.forecasting import Forecast, Outlook
 from postroom.campaigns.drafts.rendering import Words
 from postroom.campaigns.drafts.sequences import SequenceOutline
 from postroom.campaigns.importing.batches import Imported, RowReport
@@ -22,7 +22,6 @@ from postroom.campaigns.looking.pages import FoundEnrolments, Progress
 from postroom.campaigns.values import Sender, Sequence, WorkspaceSettings
 from postroom.errors import InvalidCampaign
 from postroom.operate.campaign_looks import InCampaign, ListedCampaign, Numbers
-from postroom.operate.campaign_outlook import Outlook
 from postroom.operate.campaigns import WholeCampaign
 from postroom.vocabulary import CampaignStatus, EnrolmentStatus
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date, datetime
-from random import Random
 from typing import Any
 
 from fastapi import Request
@@ -22,10 +21,9 @@ from postroom.admin.rendering import is_refresh, render
 from postroom.admin.workshop import workshop_of
 from postroom.campaigns.arithmetic.window import local_date
 from postroom.campaigns.drafts.checking import Checked, Problem, Severity
-from postroom.campaigns.drafts.forecasting import Forecast, forecast
+from postroom.campaigns.drafts.forecasting import Forecast, Outlook, chance_of, forecast
 from postroom.errors import InvalidCampaign
-from postroom.operate.campaign_looks import Drafted, Numbers
-from postroom.operate.campaign_outlook import Outlook
+from postroom.operate.campaign_looks import Numbers
 from postroom.operate.campaigns import WholeCampaign
 from postroom.templates.found import find_portals
 from postroom.vocabulary import CampaignStatus
@@ -104,14 +102,8 @@ async def draft_forecast(request: Request, person: Person, place: Place, whole: 
         return None
     looks = looks_of(request)
     drafted = await looks.drafted(place.workspace, whole.campaign.id, workspaces=person.workspaces)
-    return await workshop_of(request).do(_forecast, drafted, place.workspace, now=looks.now())
-
-
-def _forecast(drafted: Drafted, workspace: str, *, now: datetime) -> Forecast:
-    """The same numbers as the command and the API tell."""
-    draft = drafted.draft
-    random = Random(f"{workspace}:{draft.campaign.id}")
-    return forecast(draft, now=now, running=drafted.running.campaigns, random=random)
+    chance = chance_of(place.workspace, whole.campaign.id)  # the same numbers as the command and the API tell
+    return await workshop_of(request).do(forecast, drafted.draft, drafted.agenda, now=looks.now(), random=chance)
 
 
 def _drawn(

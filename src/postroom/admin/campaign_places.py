@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from random import Random
 from urllib.parse import quote, unquote, urlencode
 
 from fastapi import Request
@@ -14,13 +15,15 @@ from postroom.accounts.values import Person
 from postroom.admin.addresses import fit_lines, plain
 from postroom.admin.places import operations_of, root_of
 from postroom.admin.workshop import workshop_of
+from postroom.campaigns.drafts.forecasting import Outlook, look_ahead
 from postroom.operate.campaign_looks import AsyncCampaignLooks
-from postroom.operate.campaign_outlook import Outlook, look_ahead
 from postroom.operate.campaigns import AsyncCampaignOperations
 
 FRESH = 20.0
 """Seconds for which a look ahead is good enough for a page."""
 MOST_KEPT = 100
+MOST_LOOKED_AT = 60_000
+"""Mails that are looked ahead at; a plan of more takes seconds, and a page has not got them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +92,10 @@ async def outlook_of(request: Request, person: Person, workspace: str) -> Outloo
     at, outlook = kept.get(workspace, (0.0, None))
     if outlook is None or time.monotonic() - at > FRESH:
         looks = looks_of(request)
-        running = await looks.running(workspace, workspaces=person.workspaces)
-        outlook = await workshop_of(request).do(look_ahead, running, now=looks.now())
+        agenda = await looks.agenda(workspace, workspaces=person.workspaces)
+        outlook = await workshop_of(request).do(
+            look_ahead, agenda, now=looks.now(), random=Random("outlook"), most=MOST_LOOKED_AT
+        )
         if len(kept) >= MOST_KEPT:
             kept.clear()
         kept[workspace] = time.monotonic(), outlook

@@ -17,7 +17,6 @@ from postroom.campaigns.looking.totals import Totals
 from postroom.campaigns.sending.launching import Launched
 from postroom.campaigns.values import Campaign
 from postroom.operate.campaign_looks import ListedCampaign
-from postroom.operate.campaign_plan import SchedulePlan
 from postroom.operate.campaign_schedule import MailPage, Quota, ScheduledMail
 from postroom.operate.campaigns import WholeCampaign
 from postroom.vocabulary import CampaignStatus, MailState, Status, WaitReason
@@ -184,7 +183,7 @@ class CancelledShape(Shape):
     stopped: int
 
 
-class PlanDayShape(Shape):
+class ForecastDayShape(Shape):
     """A window day; `planned` mails of the campaign, `others` of other campaigns, `used` count already."""
 
     day: date
@@ -208,19 +207,19 @@ class ScheduleShape(Shape):
     timezone: str
     planned: int
     next: list[NextMailShape]
-    days: list[PlanDayShape]
+    days: list[ForecastDayShape]
     ends_at: datetime | None
     left: int
     reason: str
 
     @classmethod
-    def of(cls, campaign: Campaign, plan: SchedulePlan) -> ScheduleShape:
+    def of(cls, campaign: Campaign, plan: Forecast) -> ScheduleShape:
         return cls(
             status=campaign.status,
             timezone=plan.timezone,
-            planned=plan.planned,
+            planned=plan.mails,
             next=[NextMailShape(at=at, step=step) for at, step in plan.soon],
-            days=[PlanDayShape(**asdict(day)) for day in plan.days],
+            days=[ForecastDayShape(**asdict(day)) for day in plan.days],
             ends_at=None if plan.left else plan.last,
             left=plan.left,
             reason=plan.reason,
@@ -290,15 +289,6 @@ class PendingShape(Shape):
     """How many mails are still to leave, or are leaving."""
 
     pending: int
-
-
-class ForecastDayShape(Shape):
-    """A window day with mail of the campaign, beside that of `others` that run already."""
-
-    day: date
-    planned: int
-    others: int
-    allowance: int
 
 
 class ForecastShape(Shape):

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING
 
 from postroom.campaigns.arithmetic.gate import Permit, Wait, gate
 from postroom.campaigns.arithmetic.settings import SendingSettings
-from postroom.campaigns.arithmetic.turns import Planned
 from postroom.campaigns.arithmetic.window import window_at
-from postroom.campaigns.books.counting import NOTHING, WORKSPACE, counts_on
+from postroom.campaigns.books.counting import NOTHING, WORKSPACE, CountedDay, counts_on, days_counted
 from postroom.campaigns.books.mails import Mail, beat_of, mails_of_enrolment
-from postroom.campaigns.drafts.campaigns import campaigns_after, senders_of, waiting_in_running_campaigns
-from postroom.campaigns.drafts.forecasting import beneath_senders, running_campaigns
+from postroom.campaigns.drafts.agenda import Agenda, agenda_of
+from postroom.campaigns.drafts.campaigns import campaigns_after
 from postroom.campaigns.drafts.prospects import find_prospect, get_prospect, read_prospect
 from postroom.campaigns.drafts.readiness import insist_on_readiness
 from postroom.campaigns.drafts.sequences import get_sequence, steps_of
@@ -29,17 +28,15 @@ from postroom.campaigns.looking.pages import (
     LONGEST_PAGE,
     FoundEnrolments,
     Progress,
-    QuotaDay,
     campaign_workspaces,
     enrolment_of,
     find_enrolments,
     progress_by_step,
     progress_of,
-    quota_by_day,
     sent_by_day,
 )
 from postroom.campaigns.looking.totals import Totals, totals_of
-from postroom.campaigns.values import MOST_STEPS, Campaign, Enrolment, Prospect, Sender, Step
+from postroom.campaigns.values import MOST_STEPS, Campaign, Enrolment, Prospect, Step
 from postroom.errors import NotInWorkspace
 from postroom.operate.campaign_recording import check_seen
 from postroom.operate.values import Workspaces
@@ -71,23 +68,8 @@ class Numbers:
     steps: Mapping[int, Progress]
     sent: Mapping[date, int]
     """Its mails by window day."""
-    days: tuple[QuotaDay, ...]
+    days: tuple[CountedDay, ...]
     """Those of the whole workspace."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Running:
-    """The campaigns that run, with all that says when their mail leaves."""
-
-    settings: SendingSettings
-    campaigns: tuple[Planned, ...]
-    """To be gone through once."""
-    mails: int
-    """About how many are still to leave."""
-    used: Mapping[date, int]
-    accepted: tuple[date, ...]
-    """Days on which mail was accepted."""
-    last: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +77,7 @@ class Drafted:
     """A draft, and what runs before it."""
 
     draft: Draft
-    running: Running
+    agenda: Agenda
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +136,7 @@ class CampaignLookVerbs(Shell):
             progress=progress[id],
             steps=(yield from progress_by_step(workspace, id)),
             sent=(yield from sent_by_day(workspace, id)),
-            days=(yield from quota_by_day(workspace)),
+            days=(yield from days_counted(workspace)),
         )
 
     @asks
@@ -169,17 +151,17 @@ class CampaignLookVerbs(Shell):
         return settings, answer
 
     @asks
-    def running(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[Running]:
+    def agenda(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[Agenda]:
         """The campaigns that run, to look ahead with."""
         check_seen(workspace, workspaces)
-        return (yield from _running(workspace))
+        return (yield from agenda_of(workspace))
 
     @asks
     def drafted(self, workspace: str, id: str, *, workspaces: Workspaces = None) -> Plan[Drafted]:
         """A draft, and what runs before it; `NotInWorkspace` where there is none."""
         check_seen(workspace, workspaces)
         draft = yield from whole_draft(workspace, id)
-        return Drafted(draft=draft, running=(yield from _running(workspace)))
+        return Drafted(draft=draft, agenda=(yield from agenda_of(workspace)))
 
     @asks
     def people(
@@ -238,10 +220,10 @@ class CampaignLookVerbs(Shell):
             return (yield from find_prospect(workspace, named))
 
     @asks
-    def quota(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[tuple[QuotaDay, ...]]:
+    def quota(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[tuple[CountedDay, ...]]:
         """What has counted against the quota, the earliest day first."""
         check_seen(workspace, workspaces)
-        return (yield from quota_by_day(workspace))
+        return (yield from days_counted(workspace))
 
     @asks
     def person(self, workspace: str, id: str, prospect: str, *, workspaces: Workspaces = None) -> Plan[InCampaign]:
@@ -264,27 +246,6 @@ class CampaignLookVerbs(Shell):
 
 class AsyncCampaignLooks(Awaiting, CampaignLookVerbs):
     """Questions of the campaign pages, for event loops."""
-
-
-def _running(workspace: str) -> Plan[Running]:
-    settings = (yield from workspace_settings(workspace)).sending
-    campaigns = yield from running_campaigns(workspace)
-    steps = {each.id: len(each.delay_days) for each in campaigns}
-    senders: list[Sender] = []
-    for id in steps:
-        senders += yield from senders_of(workspace, id)
-    mails = 0
-    for each in (yield from waiting_in_running_campaigns(workspace)):
-        mails += each.count * (1 + steps.get(each.campaign_id, each.next_step) - each.next_step)
-    days = yield from quota_by_day(workspace)
-    return Running(
-        settings=beneath_senders(settings, list({each.id: each for each in senders}.values())),
-        campaigns=tuple(campaigns),
-        mails=mails,
-        used={each.day: each.used for each in days},
-        accepted=tuple(each.day for each in days if each.accepted),
-        last=(yield from beat_of(workspace)).last,
-    )
 
 
 def _shut_routes() -> Plan[frozenset[str]]:

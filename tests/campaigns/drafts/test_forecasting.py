@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, date, datetime
 from random import Random
+from typing import Any
 
 import pytest
 
 from postroom.campaigns import Planned, RampUp, SendingSettings, UnderWay, plan, window_day_at
-from postroom.campaigns.drafts.forecasting import Forecast, beneath_senders, forecast
+from postroom.campaigns.drafts.agenda import Agenda, beneath_senders
+from postroom.campaigns.drafts.forecasting import Forecast, forecast
 from postroom.campaigns.drafts.whole import Draft
 from postroom.campaigns.values import Campaign, Sender, Sequence, Step, WorkspaceSettings
 
@@ -34,8 +36,9 @@ def a_draft(
     )
 
 
-def of(draft: Draft, running: tuple[Planned, ...] = ()) -> Forecast:
-    return forecast(draft, now=MONDAY, random=Random(7), running=running)
+def of(draft: Draft, *running: Planned, **standing: Any) -> Forecast:
+    agenda = Agenda(settings=draft.settings.sending, campaigns=running, **standing)
+    return forecast(draft, agenda, now=MONDAY, random=Random(7))
 
 
 def test_days_are_those_of_the_plan_with_the_allowance_of_the_ramp_up() -> None:
@@ -59,9 +62,44 @@ def test_campaigns_that_run_come_first_and_are_told_apart() -> None:
         delay_days=(0, 1),
         under_way=[UnderWay(prospect=str(n), step=2, sent_on=date(2026, 5, 1)) for n in range(3)],
     )
-    found = of(a_draft(settings, prospects=5, delays=(0,)), (others,))
+    found = of(a_draft(settings, prospects=5, delays=(0,)), others)
 
     assert [(day.planned, day.others, day.allowance) for day in found.days] == [(3, 7, 10), (2, 4, 10)]
+
+
+def test_a_workspace_that_has_sent_before_goes_on_with_its_ramp_up() -> None:
+    """P5: a new campaign does not begin it anew. Friday was its second day."""
+    friday = date(2026, 5, 1)
+    found = of(a_draft(delays=(0,)), accepted=(date(2026, 4, 30), friday), used={friday: 10})
+
+    assert [(day.planned, day.allowance) for day in found.days] == [(20, 20), (10, 20)]
+
+
+def test_what_counts_on_the_present_day_leaves_less_room_on_it() -> None:
+    today = MONDAY.date()
+    found = of(a_draft(delays=(0,)), accepted=(today,), used={today: 4}, last=MONDAY)
+
+    assert [(day.day, day.planned, day.used, day.allowance) for day in found.days] == [
+        (today, 1, 4, 5),
+        (date(2026, 5, 5), 10, 0, 10),
+        (date(2026, 5, 6), 19, 0, 20),
+    ]
+
+
+def test_quotas_of_senders_bound_a_workspace_also_where_other_campaigns_run() -> None:
+    others = Planned(id="before", prospects=("a", "b"), delay_days=(0,))
+    draft = a_draft(SendingSettings(daily_quota=20), prospects=4, delays=(0,), senders=(sender("grace", 1),))
+    found = of(draft, others, senders={"ada": sender("ada", 2)})
+
+    assert [(day.planned, day.others, day.allowance) for day in found.days] == [(1, 2, 3), (3, 0, 3)]
+
+
+def test_of_more_mails_than_anybody_waits_for_nothing_is_known() -> None:
+    draft = a_draft(prospects=31)
+    found = forecast(draft, Agenda(settings=BERLIN), now=MONDAY, random=Random(7), most=61)
+
+    assert (found.days, found.ends_on) == ((), None)
+    assert "62 mails are still to leave" in found.reason
 
 
 def test_a_draft_without_prospects_has_nothing_to_send() -> None:

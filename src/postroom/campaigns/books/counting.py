@@ -29,6 +29,15 @@ class Count:
 NOTHING = Count()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedDay:
+    """What counted on a window day of a workspace."""
+
+    day: date
+    used: int
+    accepted: int
+
+
 def count_mail(workspace: str, sender_id: str, day: date, *, used: int = 0, accepted: int = 0) -> Plan[None]:
     """Change what counts on a day."""
     yield ask("count_mail", workspace=workspace, sender=sender_id, day=written_day(day), used=used, accepted=accepted)
@@ -38,6 +47,12 @@ def counts_on(workspace: str, day: date) -> Plan[Mapping[str, Count]]:
     """How workspace and senders stand on a day, by sender; who has had nothing to do with mail yet is missing."""
     rows = yield ask("mail_counts", workspace=workspace, day=written_day(day))
     return {sender: Count(used=int(used), sent_days=int(days)) for sender, used, days in rows}
+
+
+def days_counted(workspace: str) -> Plan[tuple[CountedDay, ...]]:
+    """What has counted against the quota of a workspace, the earliest day first."""
+    rows = yield ask("quota_by_day", workspace=workspace)
+    return tuple(CountedDay(day=date.fromisoformat(day), used=int(used), accepted=int(ok)) for day, used, ok in rows)
 
 
 def allowance_of(settings: SendingSettings, sender: Sender, count: Count) -> int | None:

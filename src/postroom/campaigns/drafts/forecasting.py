@@ -1,41 +1,69 @@
-"""When a campaign would begin and end, day by day, if it were launched now.
+"""What the plan foresees, counted by campaign and window day. Pure, and for a thread: a second for ten thousands of
+mails.
 
-The forecast is the plan itself, counted. It asks nothing of prospects but how many there are, so it costs the same
-memory for a hundred and for a million. Campaigns that run already come first, as they would.
+A forecast is of one campaign: of a draft as if it were launched now, behind the campaigns that run already, as it would
+be. An outlook is of all that run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import date, datetime
-from itertools import groupby
 from random import Random
 
-from postroom.campaigns.arithmetic.plan import Slot, plan
 from postroom.campaigns.arithmetic.quota import allowance
-from postroom.campaigns.arithmetic.settings import RampUp, SendingSettings
-from postroom.campaigns.arithmetic.turns import Planned, UnderWay
 from postroom.campaigns.arithmetic.window import Opening, window_at
-from postroom.campaigns.drafts.campaigns import Waiting, waiting_in_running_campaigns
-from postroom.campaigns.drafts.sequences import steps_of
+from postroom.campaigns.drafts.agenda import Agenda, agenda_of
 from postroom.campaigns.drafts.whole import Draft, whole_draft
-from postroom.campaigns.values import Sender
 from postroom.errors import CannotFinish
 from postroom.store.plan import Plan
 from postroom.vocabulary import CampaignStatus
 
+SOON = 20
+"""Mails of each campaign that are told one by one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForecastDay:
-    """One window day on which mail leaves."""
+    """One window day on which mail of a campaign leaves."""
 
     day: date
     planned: int
-    """Mails of the campaign."""
+    """Mails of the campaign, still to leave."""
     others: int
-    """Mails of campaigns that run already."""
+    """Mails of other campaigns of the workspace, still to leave."""
+    used: int
+    """Mails that count against the day already."""
     allowance: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """When what is still to leave will leave, if nothing comes between."""
+
+    planned: Mapping[str, Mapping[date, int]] = field(default_factory=dict)
+    """Mails by campaign and window day."""
+    soon: Mapping[str, tuple[tuple[datetime, int], ...]] = field(default_factory=dict)
+    """The next mails of each campaign: when, and which step."""
+    first: Mapping[str, datetime] = field(default_factory=dict)
+    last: Mapping[str, datetime] = field(default_factory=dict)
+    left: int = 0
+    """Mails that would never leave …"""
+    reason: str = ""
+    """… and why; or why nobody has looked."""
+
+    def of(self, campaign: str) -> Mapping[date, int]:
+        return self.planned.get(campaign, {})
+
+    def beside(self, campaign: str) -> Mapping[date, int]:
+        """What other campaigns send on each day."""
+        found: dict[date, int] = defaultdict(int)
+        for id, days in self.planned.items():
+            for day, count in days.items() if id != campaign else ():
+                found[day] += count
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,14 +74,16 @@ class Forecast:
     prospects: int
     steps: int
     timezone: str
-    days: tuple[ForecastDay, ...]
+    days: tuple[ForecastDay, ...] = ()
     """Those on which it has mail."""
-    first: datetime | None
-    last: datetime | None
+    soon: tuple[tuple[datetime, int], ...] = ()
+    """Its next mails: when, and which step."""
+    first: datetime | None = None
+    last: datetime | None = None
     left: int = 0
     """Mails that would never leave …"""
     reason: str = ""
-    """… why, and what to do about it."""
+    """… why, and what to do about it; or why nobody has looked."""
 
     @property
     def mails(self) -> int:
@@ -73,126 +103,78 @@ class Forecast:
 def forecast_of(workspace: str, id: str, *, now: datetime) -> Plan[Forecast]:
     """The forecast of a campaign over what is stored. The same data gives the same forecast at the same time."""
     draft = yield from whole_draft(workspace, id)
-    running = yield from running_campaigns(workspace)
-    return forecast(draft, now=now, running=running, random=Random(f"{workspace}:{id}"))
+    agenda = yield from agenda_of(workspace)
+    return forecast(draft, agenda, now=now, random=chance_of(workspace, id))
 
 
-def forecast(draft: Draft, *, now: datetime, random: Random, running: Sequence[Planned] = ()) -> Forecast:
-    """The plan of a draft behind the campaigns that run, counted by window day; or of one that runs itself."""
-    id, steps = draft.campaign.id, draft.sequence.delay_days
-    settings = beneath_senders(draft.settings.sending, draft.senders)
-    campaigns = list(running)
-    if draft.campaign.status is CampaignStatus.DRAFT:
-        campaigns.append(Planned(id=id, prospects=map(str, range(draft.prospects)), delay_days=steps))
-    counted = _Counted(settings=settings, campaign=id)
-    left, reason = 0, ""
-    try:
-        counted.go_through(plan(settings, campaigns, now=now, random=random))
-    except CannotFinish as error:
-        left, reason = _left_over(draft, counted, error), f"{error.reason}; {error.remedy}"
+def chance_of(workspace: str, id: str) -> Random:
+    """What chance draws for a campaign, wherever its forecast is asked for."""
+    return Random(f"{workspace}:{id}")
+
+
+def forecast(draft: Draft, agenda: Agenda, *, now: datetime, random: Random, most: int | None = None) -> Forecast:
+    """When a draft would leave, behind what is on the agenda; or a campaign that is on it itself."""
+    id, drafted = draft.campaign.id, draft.campaign.status is CampaignStatus.DRAFT
+    if drafted:
+        agenda = agenda.with_draft(draft)
+    outlook = look_ahead(agenda, now=now, random=random, most=most)
+    days = tuple(_days(id, outlook, agenda, now))
+    left = outlook.left
+    if left and drafted:  # those of other campaigns are among them
+        left = draft.prospects * len(draft.sequence.steps) - sum(day.planned for day in days)
     return Forecast(
         campaign=id,
         prospects=draft.prospects,
-        steps=len(steps),
-        timezone=settings.timezone,
-        days=tuple(counted.of_campaign()),
-        first=counted.first,
-        last=counted.last,
+        steps=len(draft.sequence.steps),
+        timezone=agenda.settings.timezone,
+        days=days,
+        soon=outlook.soon.get(id, ()),
+        first=outlook.first.get(id),
+        last=outlook.last.get(id),
         left=left,
-        reason=reason,
+        reason=outlook.reason,
     )
 
 
-def _left_over(draft: Draft, counted: _Counted, error: CannotFinish) -> int:
-    """Of a draft, its own mails without a day; the plan counts those of other campaigns among them."""
-    if draft.campaign.status is not CampaignStatus.DRAFT:
-        return error.left
-    return draft.prospects * len(draft.sequence.steps) - sum(counted.planned.values())
+def _days(id: str, outlook: Outlook, agenda: Agenda, now: datetime) -> Iterator[ForecastDay]:
+    """Each day with mail, whosever it is, is a day of the ramp-up."""
+    settings, today = agenda.bounded, agenda.today(now)
+    planned, others = outlook.of(id), outlook.beside(id)
+    used = {day: count for day, count in agenda.used.items() if count and day >= today}
+    for ramp_day, day in enumerate(sorted({*planned, *others, *used}), 1 + agenda.sent_days(now)):
+        if day in planned:
+            yield ForecastDay(
+                day=day,
+                planned=planned[day],
+                others=others.get(day, 0),
+                used=used.get(day, 0),
+                allowance=allowance(settings, ramp_day),
+            )
 
 
-def beneath_senders(settings: SendingSettings, senders: Sequence[Sender]) -> SendingSettings:
-    """The settings with no more a day than the senders may send together, where each of them has a quota."""
-    longest = max((len(sender.ramp_up.schedule) for sender in senders if sender.ramp_up), default=0)
-    together = [_together(senders, day) for day in range(1, longest + 2)]
-    if all(each is None for each in together):
-        return settings
-    ramp = len(settings.ramp_up.schedule) if settings.ramp_up else 0
-    days = [
-        _least(allowance(settings, day), together[min(day, len(together)) - 1])
-        for day in range(1, max(longest, ramp) + 1)
-    ]
-    quota = _least(settings.daily_quota, together[-1])
-    return replace(settings, daily_quota=quota, ramp_up=RampUp(schedule=tuple(days)) if days else None)
-
-
-def _together(senders: Sequence[Sender], day: int) -> int | None:
-    """What the senders may send on a day of their ramp-ups; None where one of them knows no bound."""
-    bounds = [_bound(sender, day) for sender in senders]
-    return None if None in bounds or not bounds else sum(each for each in bounds if each is not None)
-
-
-def _bound(sender: Sender, day: int) -> int | None:
-    schedule = sender.ramp_up.schedule if sender.ramp_up else ()
-    bounds = [each for each in (sender.daily_quota, *schedule[day - 1 : day]) if each is not None]
-    return min(bounds, default=None)
-
-
-def _least(one: int, other: int | None) -> int:
-    return one if other is None else min(one, other)
-
-
-@dataclass(slots=True)
-class _Counted:
-    """Slots by window day."""
-
-    settings: SendingSettings
-    campaign: str
-    planned: dict[date, int] = field(default_factory=dict)
-    others: dict[date, int] = field(default_factory=dict)
-    first: datetime | None = None
-    last: datetime | None = None
-
-    def go_through(self, slots: Iterable[Slot]) -> None:
-        opening: Opening | None = None
-        for slot in slots:
+def look_ahead(agenda: Agenda, *, now: datetime, random: Random, most: int | None = None) -> Outlook:
+    """The plan, counted. The same at the same time, with the same chance. Of more mails than `most`, nothing is known:
+    whoever waits for an answer has not got the time."""
+    if most is not None and agenda.mails > most:
+        return Outlook(reason=f"{agenda.mails:,} mails are still to leave, too many to look ahead at here")
+    planned: dict[str, dict[date, int]] = defaultdict(lambda: defaultdict(int))
+    soon: dict[str, tuple[tuple[datetime, int], ...]] = defaultdict(tuple)
+    first: dict[str, datetime] = {}
+    last: dict[str, datetime] = {}
+    left, reason = 0, ""
+    within: Opening | None = None
+    try:
+        for slot in agenda.slots(now=now, random=random):
             # Asked once for each window, and not for each mail: slots come in the order of time.
-            if opening is None or slot.at >= opening.close:
-                opening = window_at(self.settings, slot.at)
-                assert opening is not None, "every slot lies in a window"
-            if slot.campaign == self.campaign:
-                self.first, self.last = self.first or slot.at, slot.at
-                self.planned[opening.day] = self.planned.get(opening.day, 0) + 1
-            else:
-                self.others[opening.day] = self.others.get(opening.day, 0) + 1
-
-    def of_campaign(self) -> Iterator[ForecastDay]:
-        """The days of the campaign; each day with mail, whosever it is, is a day of the ramp-up."""
-        for ramp_day, day in enumerate(sorted(self.planned.keys() | self.others.keys()), 1):
-            if planned := self.planned.get(day):
-                allowed = allowance(self.settings, ramp_day)
-                yield ForecastDay(day=day, planned=planned, others=self.others.get(day, 0), allowance=allowed)
-
-
-def running_campaigns(workspace: str) -> Plan[list[Planned]]:
-    """The campaigns that run, as the plan sees them: how many wait for which step, and since when."""
-    found: list[Planned] = []
-    waiting = yield from waiting_in_running_campaigns(workspace)
-    for (campaign, sequence, version), those in groupby(waiting, key=_pinned):
-        delays = tuple(step.delay_days for step in (yield from steps_of(workspace, sequence, version)))
-        found.append(_planned(campaign, delays, list(those)))
-    return found
-
-
-def _pinned(waiting: Waiting) -> tuple[str, str, int]:
-    return waiting.campaign_id, waiting.sequence_id, waiting.sequence_version
-
-
-def _planned(campaign: str, delays: tuple[int, ...], waiting: Sequence[Waiting]) -> Planned:
-    new = sum(each.count for each in waiting if each.last_sent_on is None)
-    under_way = (
-        UnderWay(prospect=str(number), step=each.next_step, sent_on=each.last_sent_on)
-        for each in waiting
-        if each.last_sent_on is not None
-        for number in range(each.count)
-    )
-    return Planned(id=campaign, prospects=map(str, range(new)), delay_days=delays, under_way=under_way)
+            if within is None or slot.at >= within.close:
+                within = window_at(agenda.settings, slot.at)
+                assert within is not None, "every slot lies in a window"
+            planned[slot.campaign][within.day] += 1
+            first.setdefault(slot.campaign, slot.at)
+            last[slot.campaign] = slot.at
+            if len(soon[slot.campaign]) < SOON:
+                soon[slot.campaign] += ((slot.at, slot.step),)
+    except CannotFinish as error:
+        left, reason = error.left, f"{error.reason}; {error.remedy}"
+    days = {campaign: dict(counts) for campaign, counts in planned.items()}
+    return Outlook(planned=days, soon=dict(soon), first=first, last=last, left=left, reason=reason)

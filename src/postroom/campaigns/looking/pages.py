@@ -55,15 +55,6 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QuotaDay:
-    """What counted on a window day of a workspace."""
-
-    day: date
-    used: int
-    accepted: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FoundEnrolments:
     """A page of people in a campaign."""
 
@@ -102,12 +93,6 @@ def sent_by_day(workspace: str, campaign: str) -> Plan[dict[date, int]]:
     """Mails of a campaign that were sent, by window day."""
     rows = yield ask("sent_by_day", workspace=workspace, campaign=campaign)
     return {date.fromisoformat(day): int(count) for day, count in rows}
-
-
-def quota_by_day(workspace: str) -> Plan[tuple[QuotaDay, ...]]:
-    """What has counted against the quota, the earliest day first."""
-    rows = yield ask("quota_by_day", workspace=workspace)
-    return tuple(QuotaDay(day=date.fromisoformat(day), used=int(used), accepted=int(ok)) for day, used, ok in rows)
 
 
 def find_enrolments(

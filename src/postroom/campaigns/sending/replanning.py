@@ -1,6 +1,6 @@
 """When the mails that wait will leave, by the plan: worked out at the launch, and anew when the settings change.
 
-The plan is that of `plan.py`, over all running campaigns of the workspace and what has been sent so far. Prospects are
+The plan is that of the agenda, over all running campaigns of the workspace and what has been sent so far. Prospects are
 only numbers in it, eight octets each; slots are written some at a time, in the order of time. What is written is a
 forecast: nothing leaves because of it, and cut short it does no harm.
 """
@@ -8,22 +8,19 @@ forecast: nothing leaves because of it, and cut short it does no harm.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from itertools import islice
 from random import Random
 from typing import Any
 
-from postroom.campaigns.arithmetic.plan import Slot, plan
-from postroom.campaigns.arithmetic.settings import SendingSettings
+from postroom.campaigns.arithmetic.plan import Slot
 from postroom.campaigns.arithmetic.turns import Planned, UnderWay
-from postroom.campaigns.arithmetic.window import local_date, window_day_at
-from postroom.campaigns.books.counting import NOTHING, WORKSPACE, counts_on
-from postroom.campaigns.books.mails import beat_of, store_clock
+from postroom.campaigns.books.mails import store_clock
+from postroom.campaigns.drafts.agenda import Agenda, standing_of
 from postroom.campaigns.drafts.campaigns import campaigns_after
 from postroom.campaigns.drafts.sequences import get_sequence
-from postroom.campaigns.drafts.workspace import workspace_settings
 from postroom.campaigns.values import Campaign
 from postroom.errors import CannotFinish
 from postroom.store.plan import Course, Plan, ask
@@ -33,34 +30,14 @@ PAGE = 5_000
 BATCH = 2_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Basis:
-    """What the plan goes by beside the prospects."""
-
-    settings: SendingSettings
-    now: datetime
-    used: Mapping[date, int]
-    sent_days: int
-    last: datetime | None
-    campaigns: tuple[Campaign, ...]
-
-
 def replan(workspace: str, *, progress: Callable[[int], None] = lambda mails: None) -> Course[int]:
     """Work out anew when the waiting mails of a workspace will leave; of how many that is known."""
-    basis = yield _basis(workspace)
+    agenda, running, now = yield _standing(workspace)
     campaigns: list[Planned] = []
-    for campaign in basis.campaigns:
+    for campaign in running:
         campaigns.append((yield from _planned(workspace, campaign)))  # noqa: PERF401  (a comprehension cannot yield)
-    slots = plan(
-        basis.settings,
-        campaigns,
-        now=basis.now,
-        random=Random(workspace),
-        used=basis.used,
-        sent_days=basis.sent_days,
-        last=basis.last,
-    )
-    known, written = 0, _as_far_as_it_goes(slots)
+    agenda = replace(agenda, campaigns=tuple(campaigns))
+    known, written = 0, _as_far_as_it_goes(agenda.slots(now=now, random=Random(workspace)))
     while batch := list(islice(written, BATCH)):
         yield _write(workspace, batch)
         known += len(batch)
@@ -68,20 +45,12 @@ def replan(workspace: str, *, progress: Callable[[int], None] = lambda mails: No
     return known
 
 
-def _basis(workspace: str) -> Plan[_Basis]:
-    settings = (yield from workspace_settings(workspace)).sending
-    now, beat = (yield from store_clock()), (yield from beat_of(workspace))
-    today = window_day_at(settings, now) or local_date(settings, now)
-    count = (yield from counts_on(workspace, today)).get(WORKSPACE, NOTHING)
+def _standing(workspace: str) -> Plan[tuple[Agenda, list[Campaign], datetime]]:
+    """How the workspace stands, and which of its campaigns run, by their launch."""
+    now = yield from store_clock()
     running = [each for each in (yield from _all_campaigns(workspace)) if each.status is CampaignStatus.RUNNING]
-    return _Basis(
-        settings=settings,
-        now=now,
-        used={today: count.used},
-        sent_days=count.sent_days,
-        last=beat.last,
-        campaigns=tuple(sorted(running, key=lambda each: (each.launched_at or now, each.id))),
-    )
+    running.sort(key=lambda each: (each.launched_at or now, each.id))
+    return (yield from standing_of(workspace, [each.id for each in running])), running, now
 
 
 def _all_campaigns(workspace: str) -> Plan[list[Campaign]]:

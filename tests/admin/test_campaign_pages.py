@@ -354,7 +354,7 @@ async def test_a_preview_says_what_a_prospect_gets_and_names_what_is_missing_bes
     )  # fmt: skip
 
     assert shown.status_code == 200
-    assert "As BOB@x.example gets it About Boats Hello Bob" in text_of(shown)
+    assert "As bob@x.example gets it About Boats Hello Bob" in text_of(shown)
     assert "Re: About Boats Again" in text_of(shown)
     assert re.search(r'id="text-3-wrong">there is no &#39;city&#39;; ', shown.text)
     assert ">See you in {{ city }}</textarea>" in shown.text

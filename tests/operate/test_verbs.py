@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,8 +18,9 @@ from postroom.errors import EmailNotFound
 from postroom.metrics.families import text_of
 from postroom.operate import AsyncOperations, Operations, Search
 from postroom.operate.service import Verbs
-from postroom.operate.verb import Verb
+from postroom.operate.verb import Awaiting, Shell, Verb, asks_in_steps
 from postroom.store import heartbeats
+from postroom.store.plan import Course, Plan, Rows, ask_sql
 from postroom.work import breakers
 from tests.metrics.scrape import Scrape
 from tests.store.journey import bring_to, enqueue
@@ -52,6 +55,80 @@ async def test_an_error_is_raised_where_the_verb_was_asked(outbox: Outbox, opera
         await asked
     with pytest.raises(EmailNotFound):
         Operations(outbox).email(ABSENT)
+
+
+class Thinking(Shell):
+    """Verbs that have to think between two transactions."""
+
+    thinks_in: list[int]
+
+    @asks_in_steps
+    def think(self, until: Callable[[], object]) -> Course[int]:
+        """Ask, think, ask again."""
+        [[one]] = yield _one()
+        until()
+        self.thinks_in.append(threading.get_ident())
+        [[two]] = yield _one()
+        return int(one + two)
+
+    @asks_in_steps
+    def stumble(self) -> Course[str]:
+        """Live with what goes wrong."""
+        try:
+            yield _broken()
+        except LookupError as error:
+            return str(error)
+        return ""
+
+
+class AsyncThinking(Awaiting, Thinking):
+    """For event loops."""
+
+
+def _one() -> Plan[Rows]:
+    return (yield ask_sql("SELECT 1"))
+
+
+def _broken() -> Plan[None]:
+    yield from ()
+    raise LookupError("nothing there")
+
+
+def thinking(outbox: AsyncOutbox) -> AsyncThinking:
+    shell = AsyncThinking(outbox)
+    shell.thinks_in = []
+    return shell
+
+
+async def test_an_event_loop_goes_on_while_a_verb_thinks(operations: AsyncOperations) -> None:
+    shell, may_go_on = thinking(operations.outbox), threading.Event()
+    asked = asyncio.create_task(shell.think(lambda: may_go_on.wait(10)))
+    await asyncio.sleep(0.05)
+    may_go_on.set()  # nobody would come here if the loop thought
+
+    assert await asked == 2
+    assert shell.thinks_in != [threading.get_ident()]
+    assert await shell.stumble() == "nothing there"
+
+
+async def test_who_is_cancelled_while_a_verb_thinks_leaves_nothing_at_work(operations: AsyncOperations) -> None:
+    shell, thinks, may_go_on = thinking(operations.outbox), asyncio.Event(), threading.Event()
+    loop = asyncio.get_running_loop()
+
+    def until() -> None:
+        loop.call_soon_threadsafe(thinks.set)
+        may_go_on.wait(10)
+
+    asked = asyncio.create_task(shell.think(until))
+    await thinks.wait()
+    asked.cancel()
+    await asyncio.sleep(0)
+    assert not asked.done(), "what is at work is waited for"
+    may_go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+
+    assert len(shell.thinks_in) == 1
 
 
 def test_every_verb_says_what_it_does() -> None:

@@ -3,14 +3,20 @@
 The text of a verb is a plan, or a course where it takes several transactions; it knows nothing of either. A class of
 verbs is made into a service by one of two shells: `Blocking`, whose verbs return what they found, or `Awaiting`, whose
 verbs are awaited. There is no second text that could drift from the first.
+
+What a course works out between its transactions (a thousand mails are rendered, a file is read) may take seconds. For
+event loops it is done in threads, one at a time, so that a loop goes on answering.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
 
 from postroom.outbox import AsyncOutbox, Outbox
 from postroom.outbox.base import OutboxBase
@@ -52,9 +58,10 @@ class Awaiting(Shell):
 class Verb(Generic[P, T]):
     """One question or act. As an attribute of a shell it is a method of that shell's kind."""
 
-    def __init__(self, text: Callable[Concatenate[Any, P], Course[T]], *, writes: bool) -> None:
+    def __init__(self, text: Callable[Concatenate[Any, P], Course[T]], *, writes: bool, in_steps: bool = False) -> None:
         self._text = text
         self._writes = writes
+        self._in_steps = in_steps
         self.__doc__ = text.__doc__
 
     @overload
@@ -77,7 +84,8 @@ class Verb(Generic[P, T]):
     def _awaiting(self, shell: Awaiting) -> Callable[P, Coroutine[Any, Any, T]]:
         async def asked(*args: P.args, **kwargs: P.kwargs) -> T:
             run = partial(shell.outbox.database.run, writes=self._writes)
-            return await adrive(self._text(shell, *args, **kwargs), run)
+            carry = _adrive_apart if self._in_steps else adrive
+            return await carry(self._text(shell, *args, **kwargs), run)
 
         return asked
 
@@ -89,7 +97,7 @@ def asks(text: Callable[Concatenate[Any, P], Plan[T]]) -> Verb[P, T]:
 
 def asks_in_steps(text: Callable[Concatenate[Any, P], Course[T]]) -> Verb[P, T]:
     """A question that is answered piece by piece. Changes nothing."""
-    return Verb(text, writes=False)
+    return Verb(text, writes=False, in_steps=True)
 
 
 def does(text: Callable[Concatenate[Any, P], Plan[T]]) -> Verb[P, T]:
@@ -99,7 +107,7 @@ def does(text: Callable[Concatenate[Any, P], Plan[T]]) -> Verb[P, T]:
 
 def does_in_steps(text: Callable[Concatenate[Any, P], Course[T]]) -> Verb[P, T]:
     """Done piece by piece: stopped in the middle, what was done is done and the rest is as it was."""
-    return Verb(text, writes=True)
+    return Verb(text, writes=True, in_steps=True)
 
 
 def _alone(text: Callable[Concatenate[Any, P], Plan[T]]) -> Callable[Concatenate[Any, P], Course[T]]:
@@ -111,3 +119,50 @@ def _alone(text: Callable[Concatenate[Any, P], Plan[T]]) -> Callable[Concatenate
 
     course.__doc__ = text.__doc__
     return course
+
+
+# ---------------------------------------------------------------- beside an event loop
+
+
+@dataclass(frozen=True, slots=True)
+class _Finished(Generic[T]):
+    """What a course returned: a `StopIteration` does not come out of a thread."""
+
+    value: T
+
+
+async def _adrive_apart(course: Course[T], step: Callable[[Plan[Any]], Awaitable[Any]]) -> T:
+    """`adrive`, with what the course does between its plans in threads."""
+    resume: Callable[[], Plan[Any]] = partial(next, course)
+    try:
+        while not isinstance(asked := await _apart(resume), _Finished):
+            try:
+                answer = await step(asked)
+            except Exception as error:  # noqa: BLE001  the course decides
+                resume = partial(course.throw, error)
+            else:
+                resume = partial(course.send, answer)
+    except BaseException:
+        course.close()
+        raise
+    return cast("T", asked.value)
+
+
+async def _apart(resume: Callable[[], Plan[Any]]) -> Plan[Any] | _Finished[Any]:
+    """Have a course go on in a thread. Who is cancelled meanwhile waits for that: a course at work cannot be closed."""
+    work = asyncio.ensure_future(asyncio.to_thread(_gone_on, resume))
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        while not work.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([work])
+        work.exception()  # it is of no interest any more
+        raise
+
+
+def _gone_on(resume: Callable[[], Plan[Any]]) -> Plan[Any] | _Finished[Any]:
+    try:
+        return resume()
+    except StopIteration as finished:
+        return _Finished(finished.value)

@@ -28,8 +28,8 @@ from postroom.vocabulary import CampaignStatus
 if TYPE_CHECKING:
     from postroom.templates.portal import Portal
 
-AT_A_TIME = 20
-"""Prospects that are rendered between two visits to the database: an event loop has other things to do, too."""
+AT_A_TIME = 200
+"""Prospects that are rendered between two visits to the database."""
 SHOWN = 5
 """Prospects that are named with a problem."""
 MOST = 100

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from postroom.campaigns import Planned, RampUp, SendingSettings, Slot, UnderWay, plan, window, window_day_at
+from postroom.campaigns.arithmetic.turns import COUNTED
 from postroom.errors import CannotFinish, InvalidCampaign
 
 MONDAY = datetime(2026, 6, 1, 6, tzinfo=UTC)
@@ -396,6 +397,8 @@ def test_e10_the_last_days_of_the_calendar_are_planned_to_the_end() -> None:
         ({"delay_days": (0, 1.5)}, "delay_days"),
         ({"delay_days": 3}, "delay_days"),
         ({"prospects": "p1"}, "prospects"),
+        ({"prospects": None}, "prospects"),
+        ({"prospects": 5}, "prospects"),
         ({"id": 7}, "id"),
     ],
 )
@@ -418,6 +421,39 @@ def test_who_is_under_way_has_had_a_step_and_has_another_to_come(step: int) -> N
 def test_what_a_plan_cannot_begin_with_is_refused_before_it_begins(given: dict[str, Any]) -> None:
     with pytest.raises(InvalidCampaign, match=f"^{next(iter(given))}: "):
         plan(SETTINGS, [], **{"now": MONDAY, "random": Random(7)} | given)
+
+
+@pytest.mark.parametrize(
+    ("given", "field"),
+    [
+        ({"settings": None}, "settings"),
+        ({"campaigns": campaign(1)}, "campaigns"),
+        ({"campaigns": ["c1"]}, "campaigns"),
+        ({"now": "2026-06-01"}, "now"),
+        ({"now": WEEK[0]}, "now"),
+        ({"random": None}, "random"),
+        ({"used": [1]}, "used"),
+        ({"used": {MONDAY: 1}}, "used"),
+        ({"used": {WEEK[0]: "3"}}, f"used[{WEEK[0]}]"),
+        ({"used": {WEEK[0]: -1}}, f"used[{WEEK[0]}]"),
+    ],
+)
+def test_what_is_of_another_kind_is_refused_by_its_field(given: dict[str, Any], field: str) -> None:
+    asked: dict[str, Any] = {"settings": SETTINGS, "campaigns": [], "now": MONDAY, "random": Random(7)} | given
+    settings, campaigns = asked.pop("settings"), asked.pop("campaigns")
+
+    with pytest.raises(InvalidCampaign) as refused:
+        plan(settings, campaigns, **asked)
+
+    assert refused.value.field == field
+
+
+def test_an_endless_row_of_prospects_of_whom_none_can_be_mailed_comes_to_an_end() -> None:
+    endless = Planned(id="c", prospects=map(str, count()), delay_days=(0,))
+    with pytest.raises(CannotFinish, match="daily_quota is 0") as ended:
+        next(plan(SendingSettings(daily_quota=0), [endless], now=MONDAY, random=Random(7)))
+
+    assert ended.value.left == COUNTED
 
 
 def test_ten_thousand_prospects_with_three_steps_are_planned_in_a_moment() -> None:

@@ -12,7 +12,7 @@ from postroom.campaigns.arithmetic.quota import allowance
 from postroom.campaigns.arithmetic.settings import SendingSettings
 from postroom.campaigns.arithmetic.turns import Planned, Turns
 from postroom.campaigns.arithmetic.window import Opening, in_utc, local_date, openings, openings_after, window_day_at
-from postroom.campaigns.checks import whole
+from postroom.campaigns.checks import refuse, whole
 from postroom.errors import CannotFinish
 
 
@@ -54,16 +54,30 @@ def plan(
     arguments, with `random` in the same state, give the same slots.
 
     Raises `CannotFinish` in the place of a slot when no other can ever follow: the quota is 0, a step of the ramp-up
-    is 0, or the calendar ends. The slots before it hold, and it says how many mails are left.
+    is 0, or the calendar ends. The slots before it hold, and it says how many mails are left; of an endless row of
+    prospects, how many were counted.
     """
+    if not isinstance(settings, SendingSettings):
+        refuse("settings", "SendingSettings", settings, "make them with SendingSettings(…)")
+    if not isinstance(random, Random):
+        refuse("random", "a random.Random", random, "give one with a seed, such as Random(7)")
     now = in_utc("now", now)
     whole("sent_days", sent_days, least=0)
     present = window_day_at(settings, now) or local_date(settings, now)
-    mailed = {day: count for day, count in (used or {}).items() if count > 0 and day >= present}
+    mailed = {day: count for day, count in _checked(used or {}) if count > 0 and day >= present}
     if last is None and present in mailed:
         last = now
     pace = Pace(settings, random, now=now, last=None if last is None else in_utc("last", last))
     return _slots(settings, Turns(campaigns), pace, _Days(settings, now, mailed, sent_days))
+
+
+def _checked(used: object) -> Iterator[tuple[date, int]]:
+    if not isinstance(used, Mapping):
+        refuse("used", "mails by window day", used, "write {date(2026, 3, 9): 12}")
+    for day, count in used.items():
+        if not isinstance(day, date) or isinstance(day, datetime):
+            refuse("used", "dates", day, "name window days: window_day_at(settings, instant)")
+        yield day, whole(f"used[{day.isoformat()}]", count, least=0)
 
 
 def _slots(settings: SendingSettings, turns: Turns, pace: Pace, days: _Days) -> Iterator[Slot]:

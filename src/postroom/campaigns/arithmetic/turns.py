@@ -10,13 +10,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from heapq import heappop, heappush
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple
 
 from postroom.campaigns.checks import listed, refuse, text_of, whole
 
 _ROOM_FOR_PROSPECTS = 2**40
 """In the numbers of one campaign, before those of the next begin."""
+COUNTED = 2_000_000
+"""New prospects that are counted where nothing can leave any more: a generator may have no end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +47,7 @@ class Planned:
 
     def __post_init__(self) -> None:
         text_of("id", self.id)
-        if isinstance(self.prospects, str):
+        if isinstance(self.prospects, str) or not isinstance(self.prospects, Iterable):
             refuse("prospects", "several ids", self.prospects, "give them as a tuple, a list or a generator")
         delays = listed("delay_days", self.delay_days, "a number for each step, such as (0, 3, 4)")
         if not delays:
@@ -71,7 +73,7 @@ class Turns:
 
     def __init__(self, campaigns: Iterable[Planned]) -> None:
         self._follow_ups: list[Turn] = []
-        campaigns = list(campaigns)
+        campaigns = list(map(_planned, listed("campaigns", campaigns, "a list of Planned(…)")))
         beginnings = [self._add(campaign, number) for number, campaign in enumerate(campaigns)]
         self._new = chain.from_iterable(beginnings)
         self._next_new = next(self._new, None)
@@ -96,10 +98,11 @@ class Turns:
         return self._follow_ups[0].due if self._follow_ups else None
 
     def count(self) -> int:
-        """How many mails are left. New prospects are counted by reading them: afterwards there is nothing to take."""
+        """How many mails are left, as far as they are counted. New prospects are counted by reading them: afterwards
+        there is nothing to take."""
         begun = sum(len(turn.campaign.delay_days) - turn.step + 1 for turn in self._follow_ups)
         new = [self._next_new] if self._next_new else []
-        return begun + sum(len(turn.campaign.delay_days) for turn in chain(new, self._new))
+        return begun + sum(len(turn.campaign.delay_days) for turn in islice(chain(new, self._new), COUNTED))
 
     def _add(self, campaign: Planned, number: int) -> Iterator[Turn]:
         """Keep who is under way; give those who are to begin, in turn."""
@@ -110,3 +113,9 @@ class Turns:
             heappush(self._follow_ups, Turn(due, position, each.step, each.prospect, campaign))
         after = first + len(self._follow_ups)
         return (Turn(0, position, 1, prospect, campaign) for position, prospect in enumerate(campaign.prospects, after))
+
+
+def _planned(given: object) -> Planned:
+    if not isinstance(given, Planned):
+        refuse("campaigns", "campaigns", given, "give each as Planned(id=…, prospects=…, delay_days=…)")
+    return given

@@ -22,6 +22,7 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from postroom.campaigns.arithmetic.settings import SendingSettings
+from postroom.campaigns.checks import refuse
 from postroom.errors import InvalidCampaign
 
 _HOUR = timedelta(hours=1)
@@ -47,6 +48,8 @@ def window(settings: SendingSettings, day: date) -> tuple[datetime, datetime] | 
     """
     if isinstance(day, datetime):
         raise InvalidCampaign("day", "expected a date, got a datetime", "give window_day_at(settings, instant)")
+    if not isinstance(day, date):
+        refuse("day", "a date", day, "give one such as date(2026, 3, 9)")
     if day.weekday() not in settings.weekdays or day in settings.closed_dates:
         return None
     try:
@@ -107,6 +110,8 @@ def local_date(settings: SendingSettings, instant: datetime) -> date:
 
 def in_utc(name: str, instant: datetime) -> datetime:
     """The same instant in UTC; one without a zone is refused, for it is none."""
+    if not isinstance(instant, datetime):
+        refuse(name, "an instant", instant, "give an aware datetime, such as datetime.now(UTC)")
     if instant.tzinfo is None:
         raise InvalidCampaign(name, "is a time without a zone", "give an aware one, such as datetime.now(UTC)")
     return instant.astimezone(UTC)

@@ -13,8 +13,9 @@ import pytest
 
 from postroom import Outbox
 from postroom.campaigns.drafts.campaigns import enrol, enrolments_after
+from postroom.campaigns.drafts.passing import passed_over
 from postroom.campaigns.drafts.prospects import Arrival, find_prospect, get_prospect, take_in
-from postroom.campaigns.values import Prospect
+from postroom.campaigns.values import Campaign, Prospect
 from postroom.store.dialect import postgres_dialect
 from postroom.store.plan import Plan, Statement, ask
 from postroom.store.queries import ParameterStyle
@@ -34,12 +35,15 @@ SELECT
 FROM {numbers};
 INSERT INTO {tables}enrolments (workspace, campaign_id, prospect_id, number, status, updated_at)
 SELECT workspace, 'c', id, CAST(substr(id, 2) AS {integer}), 'enrolled', {now} FROM {tables}prospects;
+INSERT INTO {tables}enrolments (workspace, campaign_id, prospect_id, number, status, updated_at)
+SELECT workspace, 'few', id, CAST(substr(id, 2) AS {integer}), 'enrolled', {now} FROM {tables}prospects WHERE id IN ('p77', 'p20001');
 """
 
 VERBS: dict[str, Callable[[], Plan[Any]]] = {
     "prospect by address": lambda: find_prospect("w1", "P20001@example.org"),
     "prospect by id": lambda: get_prospect("w1", "p20001"),
     "enrolments behind a number": lambda: enrolments_after("w1", "c", 20_000, limit=50),
+    "whom a launch passes over": lambda: passed_over("w1", Campaign(id="few", name="Few", sequence_id="s")),
     "enrol": lambda: _enrolled([f"p{number}" for number in range(1, 41, 2)]),
     "import": lambda: take_in("w1", [_arrival(number) for number in range(39_990, 40_010)], update=True),
 }

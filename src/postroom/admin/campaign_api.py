@@ -43,12 +43,12 @@ from postroom.admin.places import operations_of
 from postroom.admin.requests import Request as Body
 from postroom.admin.requests import Why
 from postroom.admin.workshop import workshop_of
-from postroom.campaigns.drafts.forecasting import Forecast, chance_of, forecast
+from postroom.campaigns.drafts.forecasting import Forecast, Outset, chance_of, forecast
 from postroom.campaigns.sending.launching import Launched
 from postroom.campaigns.values import LONGEST_ID
 from postroom.errors import NotInWorkspace
 from postroom.operate import Actor
-from postroom.operate.campaign_looks import LONGEST_LIST, Drafted
+from postroom.operate.campaign_looks import LONGEST_LIST
 from postroom.operate.campaign_recording import check_seen
 from postroom.operate.campaign_schedule import LONGEST_PAGE, AsyncCampaignSchedule
 from postroom.templates.found import find_portals
@@ -180,7 +180,7 @@ async def show_schedule(asked: Looking, id: Segment) -> Success[ScheduleShape]:
 
     Of a draft, as if it were launched now.
     """
-    found = await asked.looks.drafted(asked.workspace, id_in(id), workspaces=asked.seen)
+    found = await asked.looks.outset(asked.workspace, id_in(id), workspaces=asked.seen)
     plan = await _forecast(asked, found, most=MOST_PLANNED)
     return Success(data=ScheduleShape.of(found.draft.campaign, plan))
 
@@ -209,9 +209,8 @@ async def pending_emails(asked: Looking, id: Segment) -> Success[PendingShape]:
 @router.get("/campaigns/{id}/forecast", responses=failures(409))
 async def show_forecast(asked: Looking, id: Segment) -> Success[ForecastShape]:
     """When a campaign would begin and end, day by day, if it were launched now."""
-    found = await asked.looks.drafted(asked.workspace, id_in(id), workspaces=asked.seen)
-    draft = found.draft
-    if found.agenda.mails + draft.prospects * len(draft.sequence.steps) > MOST_PLANNED:
+    found = await asked.looks.outset(asked.workspace, id_in(id), workspaces=asked.seen)
+    if found.mails > MOST_PLANNED:
         raise ApiError(
             status=409,
             code="too_large",
@@ -221,10 +220,10 @@ async def show_forecast(asked: Looking, id: Segment) -> Success[ForecastShape]:
     return Success(data=ForecastShape.of(await _forecast(asked, found)))
 
 
-async def _forecast(asked: Asked, found: Drafted, *, most: int | None = None) -> Forecast:
+async def _forecast(asked: Asked, found: Outset, *, most: int | None = None) -> Forecast:
     """Worked out beside the event loop."""
     chance = chance_of(asked.workspace, found.draft.campaign.id)
-    working_out = partial(forecast, found.draft, found.agenda, now=asked.looks.now(), random=chance, most=most)
+    working_out = partial(forecast, found, now=asked.looks.now(), random=chance, most=most)
     return await workshop_of(asked.request).do(working_out)
 
 

@@ -101,9 +101,9 @@ async def draft_forecast(request: Request, person: Person, place: Place, whole: 
     if whole.campaign.status is not CampaignStatus.DRAFT or not 0 < mails <= MOST_FORECAST:
         return None
     looks = looks_of(request)
-    drafted = await looks.drafted(place.workspace, whole.campaign.id, workspaces=person.workspaces)
+    outset = await looks.outset(place.workspace, whole.campaign.id, workspaces=person.workspaces)
     chance = chance_of(place.workspace, whole.campaign.id)  # the same numbers as the command and the API tell
-    return await workshop_of(request).do(forecast, drafted.draft, drafted.agenda, now=looks.now(), random=chance)
+    return await workshop_of(request).do(forecast, outset, now=looks.now(), random=chance)
 
 
 def _drawn(

@@ -292,9 +292,11 @@ class PendingShape(Shape):
 
 
 class ForecastShape(Shape):
-    """What would become of a campaign, if it were launched now. `left` would never leave, for the `reason`."""
+    """What would become of a campaign, if it were launched now. `left` would never leave, for the `reason`; `skipped`
+    are prospects whom the launch would pass over, by reason."""
 
     prospects: int
+    skipped: dict[str, int]
     steps: int
     mails: int
     timezone: str
@@ -310,6 +312,7 @@ class ForecastShape(Shape):
     def of(cls, forecast: Forecast) -> ForecastShape:
         return cls(
             prospects=forecast.prospects,
+            skipped=dict(forecast.skipped),
             steps=forecast.steps,
             mails=forecast.mails,
             timezone=forecast.timezone,

@@ -186,6 +186,12 @@ class Campaign:
     launched_to: int = 0
     """The number of the last enrolment that a launch has gone through."""
 
+    @property
+    def unlaunched(self) -> bool:
+        """Nothing of it was launched yet, also where it was cancelled before that."""
+        cancelled = self.status is CampaignStatus.CANCELLED and not self.launched_to
+        return self.status is CampaignStatus.DRAFT or cancelled
+
     def __post_init__(self) -> None:
         named("campaign.id", self.id)
         line_of("campaign.name", self.name, longest=LONGEST_NAME)

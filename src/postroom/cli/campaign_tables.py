@@ -150,7 +150,8 @@ def problems_text(checked: Checked) -> Text:
 
 def forecast_picture(forecast: Forecast) -> RenderableType:
     """The days as bars, with the end in words."""
-    return Group(Text(in_one_sentence(forecast), style="bold"), *_left(forecast), _bars(forecast), *_more(forecast))
+    said = Text(in_one_sentence(forecast), style="bold")
+    return Group(said, *_skipped(forecast), *_left(forecast), _bars(forecast), *_more(forecast))
 
 
 def in_one_sentence(forecast: Forecast) -> str:
@@ -163,6 +164,11 @@ def in_one_sentence(forecast: Forecast) -> str:
         f"{mails}: begins on {_day(begins.date())} at {begins:%H:%M}, ends on {_day(forecast.ends_on)}, "
         f"up to {forecast.busiest:,} a day ({forecast.timezone})."
     )
+
+
+def _skipped(forecast: Forecast) -> Iterator[Text]:
+    for reason, count in forecast.skipped.items():
+        yield Text(f"{count_of(count, 'prospect')} would be skipped: {reason}.", style="yellow")
 
 
 def _left(forecast: Forecast) -> Iterator[Text]:

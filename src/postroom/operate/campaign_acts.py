@@ -20,6 +20,7 @@ from postroom.campaigns.sending.acting import (
     stop_in_campaign,
 )
 from postroom.campaigns.sending.launching import Launched, launch
+from postroom.campaigns.sending.replanning import replan
 from postroom.campaigns.stopping.stops import Stopped
 from postroom.campaigns.values import Campaign
 from postroom.operate.campaign_recording import check_seen, on_record
@@ -95,7 +96,9 @@ class CampaignActs(Shell):
     def cancel(self, workspace: str, id: str, *, by: By, workspaces: Workspaces = None) -> Course[Stopped]:
         """Let nothing of a campaign leave ever again, unless it is launched again on purpose."""
         check_seen(workspace, workspaces)
-        return (yield from on_record(cancel_campaign(workspace, id), by, "campaign_cancel", workspace, campaign=id))
+        done = yield from on_record(cancel_campaign(workspace, id), by, "campaign_cancel", workspace, campaign=id)
+        yield from replan(workspace)  # the places of its mails are for others
+        return done
 
     @does_in_steps
     def pause_prospect(

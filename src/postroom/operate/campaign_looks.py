@@ -18,10 +18,11 @@ from postroom.campaigns.books.counting import NOTHING, WORKSPACE, CountedDay, co
 from postroom.campaigns.books.mails import Mail, beat_of, mails_of_enrolment
 from postroom.campaigns.drafts.agenda import Agenda, agenda_of
 from postroom.campaigns.drafts.campaigns import campaigns_after
+from postroom.campaigns.drafts.forecasting import Outset, outset_of
 from postroom.campaigns.drafts.prospects import find_prospect, get_prospect, read_prospect
 from postroom.campaigns.drafts.readiness import insist_on_readiness
 from postroom.campaigns.drafts.sequences import get_sequence, steps_of
-from postroom.campaigns.drafts.whole import Draft, whole_draft
+from postroom.campaigns.drafts.whole import whole_draft
 from postroom.campaigns.drafts.workspace import workspace_settings
 from postroom.campaigns.looking.explaining import Explained, explain
 from postroom.campaigns.looking.pages import (
@@ -70,14 +71,6 @@ class Numbers:
     """Its mails by window day."""
     days: tuple[CountedDay, ...]
     """Those of the whole workspace."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drafted:
-    """A draft, and what runs before it."""
-
-    draft: Draft
-    agenda: Agenda
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,11 +150,10 @@ class CampaignLookVerbs(Shell):
         return (yield from agenda_of(workspace))
 
     @asks
-    def drafted(self, workspace: str, id: str, *, workspaces: Workspaces = None) -> Plan[Drafted]:
-        """A draft, and what runs before it; `NotInWorkspace` where there is none."""
+    def outset(self, workspace: str, id: str, *, workspaces: Workspaces = None) -> Plan[Outset]:
+        """What a forecast goes by; `NotInWorkspace` where there is no such campaign."""
         check_seen(workspace, workspaces)
-        draft = yield from whole_draft(workspace, id)
-        return Drafted(draft=draft, agenda=(yield from agenda_of(workspace)))
+        return (yield from outset_of(workspace, id))
 
     @asks
     def people(

@@ -107,6 +107,7 @@ def forecast_record(forecast: Forecast) -> dict[str, Any]:
     return {
         "campaign": forecast.campaign,
         "prospects": forecast.prospects,
+        "skipped": dict(forecast.skipped),
         "steps": forecast.steps,
         "mails": forecast.mails,
         "timezone": forecast.timezone,

@@ -11,7 +11,7 @@ import pytest
 
 from postroom.campaigns import Planned, RampUp, SendingSettings, UnderWay, plan, window_day_at
 from postroom.campaigns.drafts.agenda import Agenda, beneath_senders
-from postroom.campaigns.drafts.forecasting import Forecast, forecast
+from postroom.campaigns.drafts.forecasting import Forecast, Outset, forecast
 from postroom.campaigns.drafts.whole import Draft
 from postroom.campaigns.values import Campaign, Sender, Sequence, Step, WorkspaceSettings
 
@@ -38,7 +38,7 @@ def a_draft(
 
 def of(draft: Draft, *running: Planned, **standing: Any) -> Forecast:
     agenda = Agenda(settings=draft.settings.sending, campaigns=running, **standing)
-    return forecast(draft, agenda, now=MONDAY, random=Random(7))
+    return forecast(Outset(draft=draft, agenda=agenda), now=MONDAY, random=Random(7))
 
 
 def test_days_are_those_of_the_plan_with_the_allowance_of_the_ramp_up() -> None:
@@ -96,7 +96,7 @@ def test_quotas_of_senders_bound_a_workspace_also_where_other_campaigns_run() ->
 
 def test_of_more_mails_than_anybody_waits_for_nothing_is_known() -> None:
     draft = a_draft(prospects=31)
-    found = forecast(draft, Agenda(settings=BERLIN), now=MONDAY, random=Random(7), most=61)
+    found = forecast(Outset(draft=draft, agenda=Agenda(settings=BERLIN)), now=MONDAY, random=Random(7), most=61)
 
     assert (found.days, found.ends_on) == ((), None)
     assert "62 mails are still to leave" in found.reason

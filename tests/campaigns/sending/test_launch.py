@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import threading
 from contextlib import suppress as suppress_errors
-from datetime import date
+from dataclasses import replace
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
 
 from postroom import Outbox
+from postroom.campaigns import RampUp
+from postroom.campaigns.drafts.campaigns import add_campaign
+from postroom.campaigns.drafts.checking import check_draft
+from postroom.campaigns.drafts.forecasting import forecast_of
 from postroom.campaigns.drafts.readiness import insist_on_readiness
 from postroom.campaigns.drafts.sequences import edit_sequence
 from postroom.campaigns.sending.acting import cancel_campaign, pause_campaign, pause_prospect, resume_campaign
 from postroom.campaigns.sending.launching import launch
+from postroom.campaigns.sending.replanning import replan
 from postroom.campaigns.stopping.stops import stop_prospect
-from postroom.campaigns.values import Sequence
-from postroom.errors import NotInWorkspace
+from postroom.campaigns.stopping.suppressing import suppress_in_campaigns
+from postroom.campaigns.values import Campaign, Sequence
+from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.store.plan import Course, Plan, drive
 from postroom.store.suppressions import Stop, suppress
-from postroom.vocabulary import CampaignStatus, EnrolmentStatus, MailState, SuppressionReason
-from tests.campaigns.sending.stage import SHOP, Stage, step
+from postroom.vocabulary import CampaignStatus, EnrolmentStatus, MailState, SuppressionReason, SuppressionScope
+from tests.campaigns.sending.stage import MONDAY, OFFICE, SHOP, Stage, step
 
 
 def some_of(course: Course[object], stage: Stage, plans: int) -> None:
@@ -186,6 +193,109 @@ def test_a_draft_that_somebody_else_launches_while_it_is_checked_is_no_error(sta
     drive(_going_on(checking, later), stage.run)
 
     assert stage.campaign().status is CampaignStatus.RUNNING
+
+
+def times(stage: Stage, campaign: str = "spring") -> list[str]:
+    """When each step is to leave, by enrolment."""
+    return [f"{each.planned_at:%a %-d}" if each.planned_at else "" for each in stage.mails(campaign)]
+
+
+def test_a_launch_that_breaks_off_before_its_times_are_written_writes_them_the_next_time(stage: Stage) -> None:
+    """P10, P13: all rows are there, and nobody knows when they leave."""
+    stage.settings(OFFICE)
+    stage.sender()
+    stage.draft(prospects=3, delays=(0, 1))
+    some_of(launch(SHOP, "spring"), stage, 3)
+    assert len(stage.mails()) == 6
+    assert set(times(stage)) == {""}
+    again = stage.launch()
+
+    assert again.scheduled == 0
+    assert times(stage) == ["Mon 9", "Tue 10"] * 3
+
+
+def test_times_are_worked_out_anew_when_a_campaign_is_resumed(stage: Stage) -> None:
+    """P10: whenever the settings change, also where it was paused meanwhile."""
+    stage.settings(OFFICE)
+    stage.launched("spring", 2)
+    stage.run(pause_campaign(SHOP, "spring"))
+    stage.settings(replace(OFFICE, sending_days=("fri",)))
+    stage.advance(days=7)
+    stage.go_through(resume_campaign(SHOP, "spring"))
+
+    assert times(stage) == ["Fri 20", "Fri 20"]
+
+
+def test_times_go_by_the_version_that_people_are_pinned_to(stage: Stage) -> None:
+    stage.settings(OFFICE)
+    stage.launched("spring", 1, (0, 1, 1))
+    stage.run(edit_sequence(SHOP, Sequence(id="spring-words", name="x", steps=(step(1), step(2, 9)))))
+    stage.go_through(replan(SHOP))
+
+    assert times(stage) == ["Mon 9", "Tue 10", "Wed 11"]
+
+
+def test_times_know_what_was_sent_before_and_what_senders_may(stage: Stage) -> None:
+    """P4, P5: two days into the ramp-up, with a sender of three a day."""
+    stage.settings(replace(OFFICE, ramp_up=RampUp(schedule=(1, 1, 5))))
+    stage.launched("early", ["q1", "q2"])
+    stage.send_until(MONDAY + timedelta(days=2))
+    stage.sender("linus", daily_quota=3)
+    stage.draft(prospects=5, senders=("linus",))
+    forecast = stage.run(forecast_of(SHOP, "spring", now=stage.clock.now))
+    stage.launch()
+
+    assert times(stage) == ["Wed 11"] * 3 + ["Thu 12"] * 2
+    assert [(f"{day.day:%a %-d}", day.planned, day.allowance) for day in forecast.days] == [
+        ("Wed 11", 3, 3),
+        ("Thu 12", 2, 3),
+    ]
+
+
+def test_a_forecast_passes_over_whom_the_launch_passes_over_and_says_why(stage: Stage) -> None:
+    stage.settings(OFFICE)
+    stage.launched("early", ["p1"], sequence="words")
+    stage.draft("spring", 5, (0, 1), sequence="letters")
+    stage.draft("summer", 6, sequence="other")
+    stage.run(stop_prospect(SHOP, "p2@example.org", "they called", campaign="spring"))
+    listed = Stop(
+        address="P3@example.org", reason=SuppressionReason.UNSUBSCRIBE, scope=SuppressionScope.WORKSPACE, workspace=SHOP
+    )
+    stage.run(suppress([listed]))
+    stage.run(suppress_in_campaigns([replace(listed, address="p4@example.org")]))
+    stage.run(add_campaign(SHOP, Campaign(id="again", name="again", sequence_id="words"), senders=["grace"]))
+    stage.enrol("again", 1)
+    for campaign in ("spring", "again", "summer"):
+        forecast = stage.run(forecast_of(SHOP, campaign, now=stage.clock.now))
+        checked = stage.go_through(check_draft(SHOP, campaign, now=stage.clock.now, routes=["default"], portals={}))
+        launched = stage.launch(campaign)
+
+        assert (forecast.mails, dict(forecast.skipped)) == (launched.scheduled, launched.skipped), campaign
+        assert {each.problem: each.count for each in checked.problems if each.field == "prospects"} == {
+            f"a launch would pass over some of them: {reason}": count for reason, count in launched.skipped.items()
+        }
+
+    assert forecast.skipped == {"suppressed": 2}
+
+
+def test_a_draft_that_was_cancelled_is_checked_before_it_is_launched_again(stage: Stage) -> None:
+    """E10: nothing of it has ever passed a check."""
+    stage.draft(prospects=1, senders=())
+    stage.run(cancel_campaign(SHOP, "spring"))
+    insisting = insist_on_readiness(SHOP, "spring", now=stage.clock.now, rules=stage.outbox.rules, portals={})
+    with pytest.raises(InvalidCampaign) as refused:
+        stage.go_through(insisting)
+
+    assert refused.value.field == "senders"
+
+
+def test_a_paused_campaign_of_which_nobody_is_left_is_over(stage: Stage) -> None:
+    stage.settings()
+    stage.launched("spring", 1)
+    stage.run(pause_campaign(SHOP, "spring"))
+    stage.run(stop_prospect(SHOP, "p1@example.org", "unsubscribed"))
+
+    assert stage.campaign().status is CampaignStatus.COMPLETED
 
 
 def test_an_enrolment_that_was_paused_before_the_launch_waits_until_it_is_resumed(stage: Stage) -> None:

@@ -202,6 +202,46 @@ def test_a_person_gets_at_most_one_mail_within_so_many_hours(stage: Stage) -> No
     assert stage.send() == "p1:summer-words:1"
 
 
+def test_a_person_is_left_alone_by_retries_too(stage: Stage) -> None:
+    stage.settings(person_hours=24)
+    stage.launched("spring", 1)
+    stage.settle(fails(stage.claim(), stage.clock.now))
+    stage.run(pause_campaign(SHOP, "spring"))
+    stage.advance(hours=24)
+    stage.draft("summer", ["p1"])
+    stage.launch("summer")
+    assert stage.send() == "p1:summer-words:1"
+    stage.advance(hours=6)
+    stage.go_through(resume_campaign(SHOP, "spring"))
+
+    assert stage.nothing_leaves() == stage.log[-1].at + timedelta(hours=24)
+    [waits] = stage.run(explain(SHOP, "spring"))
+    assert waits.wait is not None
+    assert waits.wait.until == stage.log[-1].at + timedelta(hours=24)
+    stage.advance(hours=18)
+    assert stage.send() == "p1:spring-words:1"
+
+
+def test_a_person_is_left_alone_while_another_worker_has_a_mail_to_them_in_hand(stage: Stage) -> None:
+    stage.settings(person_hours=24)
+    stage.launched("spring", 1)
+    stage.draft("summer", ["p1", "p2"])
+    stage.launch("summer")
+    stage.claim("anna")
+
+    assert stage.key_of(stage.claim("ben").id) == "p2:summer-words:1"
+
+
+def test_p8_new_prospects_follow_the_launches_of_their_campaigns_whatever_they_are_called(stage: Stage) -> None:
+    stage.settings()
+    stage.launched("zebra", 1)
+    stage.advance(seconds=1)
+    stage.draft("ant", ["q1"])
+    stage.launch("ant")
+
+    assert [stage.send(), stage.send()] == ["p1:zebra-words:1", "q1:ant-words:1"]
+
+
 def test_two_workers_never_take_the_same_turn(stage: Stage) -> None:
     stage.settings()
     stage.launched("spring", 3)

@@ -71,15 +71,17 @@ class Agenda:
             last=self.last,
         )
 
-    def with_draft(self, draft: Draft) -> Agenda:
-        """The same with one more campaign, as if it were launched now."""
-        prospects = map(str, range(draft.prospects))
+    def with_draft(self, draft: Draft, prospects: int) -> Agenda:
+        """The same with one more campaign, as if it were launched now to so many prospects."""
         steps = draft.sequence.delay_days
         return replace(
             self,
-            campaigns=(*self.campaigns, Planned(id=draft.campaign.id, prospects=prospects, delay_days=steps)),
+            campaigns=(
+                *self.campaigns,
+                Planned(id=draft.campaign.id, prospects=map(str, range(prospects)), delay_days=steps),
+            ),
             senders={**self.senders, **{each.id: each for each in draft.senders}},
-            mails=self.mails + draft.prospects * len(steps),
+            mails=self.mails + prospects * len(steps),
         )
 
 

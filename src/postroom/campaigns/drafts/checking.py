@@ -7,7 +7,7 @@ many prospects is told once, with how many they are and who some of them are.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -17,13 +17,13 @@ from postroom.campaigns.arithmetic.settings import SendingSettings, known_zone
 from postroom.campaigns.arithmetic.window import next_open
 from postroom.campaigns.checks import mailbox
 from postroom.campaigns.drafts.campaigns import enrolments_after
+from postroom.campaigns.drafts.passing import passed_over
 from postroom.campaigns.drafts.rendering import Wording
 from postroom.campaigns.drafts.whole import Draft, whole_draft
 from postroom.campaigns.values import Campaign, Prospect, Sender, Sequence
 from postroom.errors import InvalidCampaign
 from postroom.spelling import suggestion
 from postroom.store.plan import Course
-from postroom.vocabulary import CampaignStatus
 
 if TYPE_CHECKING:
     from postroom.templates.portal import Portal
@@ -88,6 +88,7 @@ def check_draft(
     draft = yield whole_draft(workspace, id)
     wording = Wording(draft.sequence.steps, portals)
     fixed = [*_of_campaign(draft), *_of_settings(draft.settings.sending, now), *_of_senders(draft.senders, routes)]
+    skipped = [_skipped(*each) for each in (yield passed_over(workspace, draft.campaign)).items()]
     broken = [_error(each.field, each.problem, each.remedy) for each in wording.check()]
     found = _Found()
     checked, after = 0, 0
@@ -99,7 +100,7 @@ def check_draft(
         for each in page:
             found.look_at(each.prospect, draft.sequence, None if broken else wording)
         checked, after = checked + len(page), page[-1].number
-    problems = (*fixed, *broken, *found.problems())
+    problems = (*fixed, *skipped, *broken, *found.problems())
     return Checked(campaign=draft.campaign, prospects=draft.prospects, checked=checked, problems=problems)
 
 
@@ -148,7 +149,7 @@ def _of_prospect(prospect: Prospect) -> Iterator[InvalidCampaign]:
 
 
 def _of_campaign(draft: Draft) -> Iterator[Problem]:
-    if draft.campaign.status is not CampaignStatus.DRAFT:
+    if not draft.campaign.unlaunched:
         yield _error("status", f"is {draft.campaign.status}", "only a draft is launched")
     if not draft.prospects:
         yield _error("prospects", "there is none", f"postroom campaign import FILE --campaign {draft.campaign.id}")
@@ -181,6 +182,11 @@ def _of_senders(senders: tuple[Sender, ...], routes: Collection[str]) -> Iterato
             yield _error(f"{where}.daily_quota", "is 0, and so nothing would leave", "raise it, or leave it out")
         if sender.paused_at is not None:
             yield _warning(where, f"is paused: {sender.pause_reason or 'no reason given'}", "resume it")
+
+
+def _skipped(reason: str, count: int) -> Problem:
+    told = f"a launch would pass over some of them: {reason}"
+    return replace(_warning("prospects", told, "nothing need be done about it"), count=count)
 
 
 def _ramp_days(settings: SendingSettings) -> range:

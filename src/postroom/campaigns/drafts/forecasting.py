@@ -16,10 +16,10 @@ from random import Random
 from postroom.campaigns.arithmetic.quota import allowance
 from postroom.campaigns.arithmetic.window import Opening, window_at
 from postroom.campaigns.drafts.agenda import Agenda, agenda_of
+from postroom.campaigns.drafts.passing import passed_over
 from postroom.campaigns.drafts.whole import Draft, whole_draft
 from postroom.errors import CannotFinish
 from postroom.store.plan import Plan
-from postroom.vocabulary import CampaignStatus
 
 SOON = 20
 """Mails of each campaign that are told one by one."""
@@ -67,6 +67,28 @@ class Outlook:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Outset:
+    """All that a forecast of a campaign goes by."""
+
+    draft: Draft
+    agenda: Agenda
+    """What runs already."""
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """Whom a launch would pass over, by reason."""
+
+    @property
+    def prospects(self) -> int:
+        """Who would get mail."""
+        return self.draft.prospects - sum(self.skipped.values())
+
+    @property
+    def mails(self) -> int:
+        """About how many are to be planned."""
+        own = self.prospects * len(self.draft.sequence.steps)
+        return self.agenda.mails + (own if self.draft.campaign.unlaunched else 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
     """What would become of a campaign."""
 
@@ -76,6 +98,8 @@ class Forecast:
     timezone: str
     days: tuple[ForecastDay, ...] = ()
     """Those on which it has mail."""
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """Prospects of a draft who get nothing, by reason."""
     soon: tuple[tuple[datetime, int], ...] = ()
     """Its next mails: when, and which step."""
     first: datetime | None = None
@@ -102,9 +126,17 @@ class Forecast:
 
 def forecast_of(workspace: str, id: str, *, now: datetime) -> Plan[Forecast]:
     """The forecast of a campaign over what is stored. The same data gives the same forecast at the same time."""
+    return forecast((yield from outset_of(workspace, id)), now=now, random=chance_of(workspace, id))
+
+
+def outset_of(workspace: str, id: str) -> Plan[Outset]:
+    """All that a forecast of a campaign goes by, read in one transaction."""
     draft = yield from whole_draft(workspace, id)
-    agenda = yield from agenda_of(workspace)
-    return forecast(draft, agenda, now=now, random=chance_of(workspace, id))
+    return Outset(
+        draft=draft,
+        agenda=(yield from agenda_of(workspace)),
+        skipped=(yield from passed_over(workspace, draft.campaign)) if draft.campaign.unlaunched else {},
+    )
 
 
 def chance_of(workspace: str, id: str) -> Random:
@@ -112,19 +144,21 @@ def chance_of(workspace: str, id: str) -> Random:
     return Random(f"{workspace}:{id}")
 
 
-def forecast(draft: Draft, agenda: Agenda, *, now: datetime, random: Random, most: int | None = None) -> Forecast:
+def forecast(outset: Outset, *, now: datetime, random: Random, most: int | None = None) -> Forecast:
     """When a draft would leave, behind what is on the agenda; or a campaign that is on it itself."""
-    id, drafted = draft.campaign.id, draft.campaign.status is CampaignStatus.DRAFT
+    draft, agenda = outset.draft, outset.agenda
+    id, drafted = draft.campaign.id, draft.campaign.unlaunched
     if drafted:
-        agenda = agenda.with_draft(draft)
+        agenda = agenda.with_draft(draft, outset.prospects)
     outlook = look_ahead(agenda, now=now, random=random, most=most)
     days = tuple(_days(id, outlook, agenda, now))
     left = outlook.left
     if left and drafted:  # those of other campaigns are among them
-        left = draft.prospects * len(draft.sequence.steps) - sum(day.planned for day in days)
+        left = outset.prospects * len(draft.sequence.steps) - sum(day.planned for day in days)
     return Forecast(
         campaign=id,
-        prospects=draft.prospects,
+        prospects=outset.prospects,
+        skipped=outset.skipped,
         steps=len(draft.sequence.steps),
         timezone=agenda.settings.timezone,
         days=days,

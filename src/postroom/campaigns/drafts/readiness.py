@@ -19,7 +19,7 @@ from postroom.outbox.submission import HouseRules
 from postroom.store.ids import new_id
 from postroom.store.order import Lease
 from postroom.store.plan import Course
-from postroom.vocabulary import CampaignStatus, MailState
+from postroom.vocabulary import MailState
 
 if TYPE_CHECKING:
     from postroom.templates.portal import Portal
@@ -42,7 +42,7 @@ def check_readiness(
     and with the link to unsubscribe.
     """
     checked = yield from check_draft(workspace, id, now=now, routes=rules.routes, portals=portals, sample=sample)
-    if checked.campaign.status is not CampaignStatus.DRAFT or not checked.ok:
+    if not checked.campaign.unlaunched or not checked.ok:
         return checked
     draft = yield whole_draft(workspace, id)
     first = yield enrolments_after(workspace, id, limit=1)
@@ -55,13 +55,14 @@ def insist_on_readiness(
 ) -> Course[None]:
     """Refuse a draft that could not be sent, before anything of it is written; `InvalidCampaign` names what is wrong.
 
-    A campaign that was launched before has passed already, and so has one that somebody else launches meanwhile.
+    A campaign that was launched before has passed already, and so has one that somebody else launches meanwhile; a
+    draft that was cancelled has not.
     """
     draft = yield whole_draft(workspace, id)
-    if draft.campaign.status is not CampaignStatus.DRAFT:
+    if not draft.campaign.unlaunched:
         return
     checked = yield from check_readiness(workspace, id, now=now, rules=rules, portals=portals)
-    if checked.campaign.status is not CampaignStatus.DRAFT:
+    if not checked.campaign.unlaunched:
         return
     for problem in checked.problems:
         if problem.severity is Severity.ERROR:

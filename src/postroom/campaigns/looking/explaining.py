@@ -105,7 +105,8 @@ def _explained(mail: Mail, enrolment: str, email_status: str | None, due_at: obj
 
 def _wait_of_step(mail: Mail, due_at: datetime | None, standing: _Standing) -> Wait | None:
     """It waits for the step before, for its day, or for its next attempt."""
-    until = due_at if mail.state is MailState.LEAVING else mail.not_before
+    times = (mail.not_before, due_at if mail.state is MailState.LEAVING else None)
+    until = max((each for each in times if each is not None), default=None)
     if until is not None and until > standing.now:
         return Wait(reason=_set_aside_for(mail), until=next_open(standing.settings, until))
     if mail.due_day is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from postroom.campaigns.books.mails import PAUSED, ring
 from postroom.campaigns.sending.launching import CANCELLED, Launched, held_campaign, launch, set_campaign
+from postroom.campaigns.sending.replanning import replan
 from postroom.campaigns.stopping.limits import count_anew_if_over
 from postroom.campaigns.stopping.stops import Stopped, stop_enrolments
 from postroom.campaigns.values import Campaign
@@ -24,7 +25,10 @@ def resume_campaign(workspace: str, id: str) -> Course[Launched]:
     """Let it run again. What became due meanwhile leaves within windows, quota and gap; a launch that the pause had
     cut short goes on. One that is over a limit is judged from now on by what leaves from now on."""
     yield _resumed(workspace, id)
-    return (yield from launch(workspace, id))
+    launched = yield from launch(workspace, id)
+    if not launched.scheduled:  # else the launch has done so
+        yield from replan(workspace)
+    return launched
 
 
 def _resumed(workspace: str, id: str) -> Plan[None]:

@@ -24,6 +24,7 @@ from postroom.campaigns.arithmetic.keys import StepKey
 from postroom.campaigns.books.mails import FIRST_DAY, PAUSED, ring, store_clock
 from postroom.campaigns.drafts.campaigns import enrolments_after, read_campaign, senders_of
 from postroom.campaigns.drafts.composing import KIND
+from postroom.campaigns.drafts.passing import ALREADY, SUPPRESSED
 from postroom.campaigns.drafts.sequences import sequence_in_launch
 from postroom.campaigns.sending.replanning import replan
 from postroom.campaigns.stopping.stops import ends_by
@@ -40,8 +41,6 @@ BATCH = 1_000
 
 CANCELLED = "campaign_cancelled"
 """Why the mail of a cancelled campaign is stopped; a relaunch brings back what was stopped for this."""
-ALREADY = "already_scheduled"
-SUPPRESSED = "suppressed"
 
 COLUMNS = (
     "email_id", "workspace", "key", "campaign_id", "prospect_id", "sequence_id", "sequence_version", "step", "number",
@@ -90,7 +89,7 @@ def launch(
             progress(seen)
             if not seen or campaign.status is not CampaignStatus.RUNNING:
                 break
-        if tally.scheduled or again:
+        if tally.scheduled or again or (yield _without_times(workspace, id)):
             yield from replan(workspace)
     return Launched(
         scheduled=tally.scheduled,
@@ -98,6 +97,12 @@ def launch(
         errors=_errors(campaign),
         status=campaign.status,
     )
+
+
+def _without_times(workspace: str, id: str) -> Plan[bool]:
+    """Whether a launch was cut short when all was written but when it leaves: the last mail has no time yet."""
+    rows = yield ask("last_planned", workspace=workspace, campaign=id)
+    return any(planned_at is None for (planned_at,) in rows)
 
 
 def _errors(campaign: Campaign) -> tuple[str, ...]:
@@ -275,7 +280,8 @@ def _refusal(
     enrolment: Enrolment, entries: Iterable[Suppression], scheduled: Container[str], batch: _Batch
 ) -> _PassedOver | None:
     if enrolment.status not in (EnrolmentStatus.ENROLLED, EnrolmentStatus.PAUSED):
-        return _PassedOver(enrolment=enrolment, why=enrolment.status.value)
+        was_suppressed = (enrolment.reason or "").startswith(SUPPRESSED)
+        return _PassedOver(enrolment=enrolment, why=SUPPRESSED if was_suppressed else enrolment.status.value)
     mail = Mail(workspace=batch.workspace, kind=KIND, unsubscribable=True)
     if (entry := stopped_by(entries, mail, now=batch.now)) is not None:
         reason = f"suppressed: {entry}"

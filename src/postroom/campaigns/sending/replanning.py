@@ -8,6 +8,7 @@ forecast: nothing leaves because of it, and cut short it does no harm.
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import date, datetime, timedelta
@@ -20,7 +21,7 @@ from postroom.campaigns.arithmetic.turns import Planned, UnderWay
 from postroom.campaigns.books.mails import store_clock
 from postroom.campaigns.drafts.agenda import Agenda, standing_of
 from postroom.campaigns.drafts.campaigns import campaigns_after
-from postroom.campaigns.drafts.sequences import get_sequence
+from postroom.campaigns.drafts.sequences import steps_of
 from postroom.campaigns.values import Campaign
 from postroom.errors import CannotFinish
 from postroom.store.plan import Course, Plan, ask
@@ -35,7 +36,7 @@ def replan(workspace: str, *, progress: Callable[[int], None] = lambda mails: No
     agenda, running, now = yield _standing(workspace)
     campaigns: list[Planned] = []
     for campaign in running:
-        campaigns.append((yield from _planned(workspace, campaign)))  # noqa: PERF401  (a comprehension cannot yield)
+        campaigns += yield from _planned(workspace, campaign)
     agenda = replace(agenda, campaigns=tuple(campaigns))
     known, written = 0, _as_far_as_it_goes(agenda.slots(now=now, random=Random(workspace)))
     while batch := list(islice(written, BATCH)):
@@ -60,33 +61,37 @@ def _all_campaigns(workspace: str) -> Plan[list[Campaign]]:
     return found
 
 
-def _planned(workspace: str, campaign: Campaign) -> Course[Planned]:
-    sequence = yield get_sequence(workspace, campaign.sequence_id)
-    delays = sequence.delay_days
-    new: array[int] = array("q")
-    under_way: list[UnderWay] = []
+def _planned(workspace: str, campaign: Campaign) -> Course[list[Planned]]:
+    """A campaign as the plan sees it: once for each version of the sequence that somebody is pinned to."""
+    new: dict[int, array[int]] = defaultdict(lambda: array("q"))
+    behind: dict[int, list[tuple[int, int, date]]] = defaultdict(list)
     for follow_up in (False, True):
         after = 0
         while rows := (yield _page(workspace, campaign.id, after, follow_up=follow_up)):
+            for number, step, due_day, version in rows:
+                if follow_up:
+                    behind[version].append((number, step, due_day))
+                else:
+                    new[version].append(number)
             after = rows[-1][0]
-            if not follow_up:
-                new.extend(number for number, _, _ in rows)
-                continue
-            under_way.extend(_under_way(rows, delays))
-    return Planned(id=campaign.id, prospects=map(str, new), delay_days=delays, under_way=under_way)
+    found: list[Planned] = []
+    for version in sorted({*new, *behind}):
+        delays = tuple(step.delay_days for step in (yield steps_of(workspace, campaign.sequence_id, version)))
+        under_way = _under_way(behind[version], delays)
+        found.append(Planned(id=campaign.id, prospects=map(str, new[version]), delay_days=delays, under_way=under_way))
+    return found
 
 
 def _under_way(rows: Iterable[tuple[int, int, date]], delays: tuple[int, ...]) -> Iterator[UnderWay]:
     for number, step, due_day in rows:
-        if step <= len(delays):
-            yield UnderWay(prospect=str(number), step=step, sent_on=due_day - timedelta(days=delays[step - 1]))
+        yield UnderWay(prospect=str(number), step=step, sent_on=due_day - timedelta(days=delays[step - 1]))
 
 
-def _page(workspace: str, campaign: str, after: int, *, follow_up: bool) -> Plan[list[tuple[int, int, date]]]:
+def _page(workspace: str, campaign: str, after: int, *, follow_up: bool) -> Plan[list[tuple[int, int, date, int]]]:
     rows = yield ask(
         "to_be_planned", workspace=workspace, campaign=campaign, after=after, follow_up=follow_up, limit=PAGE
     )
-    return [(int(number), step, date.fromisoformat(due_day)) for number, step, due_day in rows]
+    return [(int(number), step, date.fromisoformat(due_day), version) for number, step, due_day, version in rows]
 
 
 def _as_far_as_it_goes(slots: Iterable[Slot]) -> Iterator[dict[str, Any]]:

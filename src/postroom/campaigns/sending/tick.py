@@ -242,8 +242,7 @@ def _begun(look: _Look, mail: Mail) -> Plan[Claimed | None]:
     if (entry := (yield from _suppressed(look, prospect))) is not None:
         yield from stop_for(look.workspace, prospect, entry)
         return None
-    if (until := (yield from _had_another(look, prospect))) is not None:
-        yield from put_mail(replace(mail, not_before=until))
+    if (yield from _left_alone(look, mail)):
         return None
     try:
         return (yield from _taken_in(look, mail, prospect))
@@ -291,7 +290,7 @@ def _taken_in(look: _Look, mail: Mail, prospect: Prospect) -> Plan[Claimed | Non
 def _retry(look: _Look, senders: Sequence[Sender], routes: Collection[str]) -> Plan[Claimed | None]:
     """A mail that came back and is due again goes before all others."""
     mail = (yield from _next_retry(look, senders, routes)) if senders else None
-    if mail is None:
+    if mail is None or (yield from _left_alone(look, mail)):
         return None
     lease = look.clerk.lease
     rows = yield ask_binary("claim_mail", id=mail.id, worker=lease.worker, lease=lease.seconds, whole=WHOLE)
@@ -333,15 +332,18 @@ def _suppressed(look: _Look, prospect: Prospect) -> Plan[Suppression | None]:
     return stopped_by(known.get(prospect.normal_address, ()), mail, now=look.now)
 
 
-def _had_another(look: _Look, prospect: Prospect) -> Plan[datetime | None]:
-    """Until when a person has to be left alone, who had a mail of some campaign just before."""
+def _left_alone(look: _Look, mail: Mail) -> Plan[bool]:
+    """Whether its person had another mail of some campaign just before; then it is set aside for as long as is said."""
     if not look.settings.person_hours:
-        return None
-    [[last]] = yield ask("last_mail_to", workspace=look.workspace, prospect=prospect.id)
+        return False
+    [[last]] = yield ask("last_mail_to", workspace=look.workspace, prospect=mail.prospect_id, beside=mail.id)
     if last is None:
-        return None
+        return False
     until = later(moment(last) or look.now, timedelta(hours=look.settings.person_hours))
-    return until if until > look.now else None
+    if until <= look.now:
+        return False
+    yield from put_mail(replace(mail, not_before=until))
+    return True
 
 
 def _words(look: _Look, mail: Mail) -> Plan[tuple[tuple[Step, ...], Wording]]:

@@ -217,6 +217,7 @@ JOIN postroom.enrolments n
     ON n.workspace = m.workspace AND n.campaign_id = m.campaign_id AND n.prospect_id = m.prospect_id
 WHERE m.workspace = :workspace::text AND m.state = 'leaving' AND NOT m.moved
     AND e.status IN ('pending', 'retrying') AND e.due_at <= {now}
+    AND (m.not_before IS NULL OR m.not_before <= {now})
     AND e.route IN (SELECT json_array_elements_text((:routes::text)::json))
     AND m.sender_id IN (SELECT json_array_elements_text((:senders::text)::json))
     AND c.status = 'running' AND n.status = 'active'
@@ -264,18 +265,19 @@ SELECT
         WHERE m.workspace = :workspace::text AND m.state = 'ready' AND m.not_before > {now}
     ),
     (
-        SELECT min(e.due_at)
+        SELECT min(greatest(e.due_at, m.not_before))
         FROM postroom.campaign_mails m
         JOIN postroom.emails e ON e.id = m.email_id
         WHERE m.workspace = :workspace::text AND m.state = 'leaving'
             AND e.status IN ('pending', 'retrying')
     );
 
--- When a person was last handed a mail of a campaign.
+-- When a person was last handed a mail of a campaign, beside this one.
 -- name: last_mail_to
 SELECT max(left_at)
 FROM postroom.campaign_mails
-WHERE workspace = :workspace::text AND prospect_id = :prospect::text AND state IN ('leaving', 'sent');
+WHERE workspace = :workspace::text AND prospect_id = :prospect::text AND state IN ('leaving', 'sent')
+    AND email_id <> :beside::uuid;
 
 -- What decides, at the last moment, whether a mail may leave.
 -- name: standing_of_mail
@@ -338,7 +340,7 @@ WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND prospec
 UPDATE postroom.campaigns AS c
 SET status = 'completed',
     finished_at = {now}
-WHERE c.workspace = :workspace::text AND c.id = :campaign::text AND c.status = 'running'
+WHERE c.workspace = :workspace::text AND c.id = :campaign::text AND c.status IN ('running', 'paused')
     AND NOT EXISTS (
         SELECT
         FROM postroom.enrolments e
@@ -453,9 +455,18 @@ WHERE m.workspace = :workspace::text AND m.campaign_id = :campaign::text
 ORDER BY m.number, m.step
 LIMIT :limit::bigint;
 
+-- When the last mail of a campaign is to leave that can still leave, by the forecast: the times are written in their
+-- order, so where that one has none, others may lack theirs.
+-- name: last_planned
+SELECT planned_at
+FROM postroom.campaign_mails
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND state IN ('waiting', 'ready')
+ORDER BY number DESC, step DESC
+LIMIT 1;
+
 -- Those of the running campaigns who are still to get something, in the order of enrolment: as the plan reads them.
 -- name: to_be_planned
-SELECT m.number, m.step, m.due_day::text
+SELECT m.number, m.step, m.due_day::text, m.sequence_version
 FROM postroom.campaign_mails m
 WHERE m.workspace = :workspace::text AND m.campaign_id = :campaign::text AND m.number > :after::bigint
     AND m.state IN ('waiting', 'ready', 'leaving')

@@ -146,6 +146,43 @@ FROM postroom.enrolments
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text
 GROUP BY status;
 
+-- Whom a launch passes over, counted by reason: who has ended, who is on the list of those not to be mailed, who has mail
+-- of the sequence already. Of one person only the first reason counts.
+-- name: passed_over
+-- One probe for each person: EXISTS would be made into a set of all that the workspace has.
+SELECT sorted_out.reason, count(*)
+FROM (
+    SELECT CASE
+        WHEN e.reason LIKE 'suppressed%' THEN 'suppressed'
+        WHEN e.status NOT IN ('enrolled', 'paused') THEN e.status
+        WHEN listed.there THEN 'suppressed'
+        WHEN scheduled.there THEN 'already_scheduled'
+    END AS reason
+    FROM postroom.enrolments e
+    JOIN postroom.prospects p ON p.workspace = e.workspace AND p.id = e.prospect_id
+    LEFT JOIN LATERAL (
+        SELECT true AS there
+        FROM postroom.suppressions s
+        WHERE s.address = p.normal_address
+            AND (s.expires_at IS NULL OR s.expires_at > {now})
+            AND (
+                s.scope = 'all'
+                OR (s.workspace = :workspace::text AND (s.scope = 'workspace' OR s.kind = :kind::text))
+            )
+        LIMIT 1
+    ) AS listed ON true
+    LEFT JOIN LATERAL (
+        SELECT true AS there
+        FROM postroom.campaign_mails m
+        WHERE m.workspace = :workspace::text AND m.prospect_id = p.id AND m.sequence_id = :sequence::text
+        LIMIT 1
+    ) AS scheduled ON true
+    WHERE e.workspace = :workspace::text AND e.campaign_id = :campaign::text
+) AS sorted_out
+WHERE sorted_out.reason IS NOT NULL
+GROUP BY sorted_out.reason
+ORDER BY sorted_out.reason;
+
 -- How many are still to get which step, and since when they wait for it, in the campaigns of some statuses, in the
 -- order in which these were launched.
 -- name: progress_of_campaigns

@@ -215,6 +215,7 @@ CROSS JOIN postroom_enrolments n
     ON n.workspace = m.workspace AND n.campaign_id = m.campaign_id AND n.prospect_id = m.prospect_id
 WHERE m.workspace = :workspace AND m.state = 'leaving' AND NOT m.moved
     AND e.status IN ('pending', 'retrying') AND e.due_at <= :now
+    AND (m.not_before IS NULL OR m.not_before <= :now)
     AND e.route IN (SELECT value FROM json_each(:routes))
     AND m.sender_id IN (SELECT value FROM json_each(:senders))
     AND c.status = 'running' AND n.status = 'active'
@@ -261,18 +262,19 @@ SELECT
         WHERE m.workspace = :workspace AND m.state = 'ready' AND m.not_before > :now
     ),
     (
-        SELECT min(e.due_at)
+        SELECT min(max(e.due_at, coalesce(m.not_before, e.due_at)))
         FROM postroom_campaign_mails m
         CROSS JOIN postroom_emails e ON e.id = m.email_id
         WHERE m.workspace = :workspace AND m.state = 'leaving'
             AND e.status IN ('pending', 'retrying')
     );
 
--- When a person was last handed a mail of a campaign.
+-- When a person was last handed a mail of a campaign, beside this one.
 -- name: last_mail_to
 SELECT max(left_at)
 FROM postroom_campaign_mails
-WHERE workspace = :workspace AND prospect_id = :prospect AND state IN ('leaving', 'sent');
+WHERE workspace = :workspace AND prospect_id = :prospect AND state IN ('leaving', 'sent')
+    AND email_id <> :beside;
 
 -- What decides, at the last moment, whether a mail may leave.
 -- name: standing_of_mail
@@ -335,7 +337,7 @@ WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id = :pros
 UPDATE postroom_campaigns AS c
 SET status = 'completed',
     finished_at = :now
-WHERE c.workspace = :workspace AND c.id = :campaign AND c.status = 'running'
+WHERE c.workspace = :workspace AND c.id = :campaign AND c.status IN ('running', 'paused')
     AND NOT EXISTS (
         SELECT 1
         FROM postroom_enrolments e
@@ -447,9 +449,18 @@ WHERE m.workspace = :workspace AND m.campaign_id = :campaign
 ORDER BY m.number, m.step
 LIMIT :limit;
 
+-- When the last mail of a campaign is to leave that can still leave, by the forecast: the times are written in their
+-- order, so where that one has none, others may lack theirs.
+-- name: last_planned
+SELECT planned_at
+FROM postroom_campaign_mails
+WHERE workspace = :workspace AND campaign_id = :campaign AND state IN ('waiting', 'ready')
+ORDER BY number DESC, step DESC
+LIMIT 1;
+
 -- Those of the running campaigns who are still to get something, in the order of enrolment: as the plan reads them.
 -- name: to_be_planned
-SELECT m.number, m.step, m.due_day
+SELECT m.number, m.step, m.due_day, m.sequence_version
 FROM postroom_campaign_mails m
 WHERE m.workspace = :workspace AND m.campaign_id = :campaign AND m.number > :after
     AND m.state IN ('waiting', 'ready', 'leaving')

@@ -125,6 +125,39 @@ FROM postroom_enrolments
 WHERE workspace = :workspace AND campaign_id = :campaign
 GROUP BY status;
 
+-- Whom a launch passes over, counted by reason: who has ended, who is on the list of those not to be mailed, who has mail
+-- of the sequence already. Of one person only the first reason counts.
+-- name: passed_over
+WITH sorted_out AS MATERIALIZED (  -- else the reason is found out again wherever it is named
+    SELECT CASE
+        WHEN e.reason LIKE 'suppressed%' THEN 'suppressed'
+        WHEN e.status NOT IN ('enrolled', 'paused') THEN e.status
+        WHEN EXISTS (
+            SELECT 1
+            FROM postroom_suppressions s
+            WHERE s.address = p.normal_address
+                AND (s.expires_at IS NULL OR s.expires_at > :now)
+                AND (
+                    s.scope = 'all'
+                    OR (s.workspace = :workspace AND (s.scope = 'workspace' OR s.kind = :kind))
+                )
+        ) THEN 'suppressed'
+        WHEN EXISTS (
+            SELECT 1
+            FROM postroom_campaign_mails m
+            WHERE m.workspace = :workspace AND m.prospect_id = e.prospect_id AND m.sequence_id = :sequence
+        ) THEN 'already_scheduled'
+    END AS reason
+    FROM postroom_enrolments e
+    CROSS JOIN postroom_prospects p ON p.workspace = e.workspace AND p.id = e.prospect_id
+    WHERE e.workspace = :workspace AND e.campaign_id = :campaign
+)
+SELECT reason, count(*)
+FROM sorted_out
+WHERE reason IS NOT NULL
+GROUP BY reason
+ORDER BY reason;
+
 -- How many are still to get which step, and since when they wait for it, in the campaigns of some statuses, in the
 -- order in which these were launched.
 -- name: progress_of_campaigns

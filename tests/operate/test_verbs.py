@@ -72,6 +72,17 @@ class Thinking(Shell):
         return int(one + two)
 
     @asks_in_steps
+    def leave_behind(self, ends: Callable[[], object]) -> Course[None]:
+        """Tidy up, however it ends."""
+        try:
+            yield _one()
+            self.thinks_in.append(threading.get_ident())
+            yield _broken()
+        finally:
+            ends()
+            self.thinks_in.append(threading.get_ident())
+
+    @asks_in_steps
     def stumble(self) -> Course[str]:
         """Live with what goes wrong."""
         try:
@@ -109,6 +120,19 @@ async def test_an_event_loop_goes_on_while_a_verb_thinks(operations: AsyncOperat
     assert await asked == 2
     assert shell.thinks_in != [threading.get_ident()]
     assert await shell.stumble() == "nothing there"
+
+
+async def test_what_a_verb_has_begun_in_a_thread_ends_there(operations: AsyncOperations) -> None:
+    """Files and connections may belong to the thread that opened them."""
+    shell = thinking(operations.outbox)
+    with pytest.raises(LookupError):
+        await shell.leave_behind(lambda: None)
+    with pytest.raises(ZeroDivisionError):
+        await shell.leave_behind(lambda: 1 / 0)
+
+    one, ended, another = shell.thinks_in
+    assert one == ended != threading.get_ident()
+    assert another != threading.get_ident()
 
 
 async def test_who_is_cancelled_while_a_verb_thinks_leaves_nothing_at_work(operations: AsyncOperations) -> None:

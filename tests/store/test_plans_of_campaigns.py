@@ -36,7 +36,8 @@ FROM {numbers};
 INSERT INTO {tables}enrolments (workspace, campaign_id, prospect_id, number, status, updated_at)
 SELECT workspace, 'c', id, CAST(substr(id, 2) AS {integer}), 'enrolled', {now} FROM {tables}prospects;
 INSERT INTO {tables}enrolments (workspace, campaign_id, prospect_id, number, status, updated_at)
-SELECT workspace, 'few', id, CAST(substr(id, 2) AS {integer}), 'enrolled', {now} FROM {tables}prospects WHERE id IN ('p77', 'p20001');
+SELECT workspace, 'few', id, CAST(substr(id, 2) AS {integer}), 'enrolled', {now} FROM {tables}prospects
+WHERE id IN ('p77', 'p20001');
 """
 
 VERBS: dict[str, Callable[[], Plan[Any]]] = {

@@ -5,13 +5,14 @@ verbs is made into a service by one of two shells: `Blocking`, whose verbs retur
 verbs are awaited. There is no second text that could drift from the first.
 
 What a course works out between its transactions (a thousand mails are rendered, a file is read) may take seconds. For
-event loops it is done in threads, one at a time, so that a loop goes on answering.
+event loops it is done in a thread of its own, so that a loop goes on answering.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ from postroom.store.plan import Course, Plan, adrive, drive
 
 P = ParamSpec("P")
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 class Shell:
@@ -132,37 +134,38 @@ class _Finished(Generic[T]):
 
 
 async def _adrive_apart(course: Course[T], step: Callable[[Plan[Any]], Awaitable[Any]]) -> T:
-    """`adrive`, with what the course does between its plans in threads."""
+    """`adrive`, with what the course does between its plans in a thread of its own, also its end."""
     resume: Callable[[], Plan[Any]] = partial(next, course)
-    try:
-        while not isinstance(asked := await _apart(resume), _Finished):
-            try:
-                answer = await step(asked)
-            except Exception as error:  # noqa: BLE001  the course decides
-                resume = partial(course.throw, error)
-            else:
-                resume = partial(course.send, answer)
-    except BaseException:
-        course.close()
-        raise
+    with ThreadPoolExecutor(1, thread_name_prefix="postroom-course") as thread:
+        try:
+            while not isinstance(asked := await _apart(thread, resume), _Finished):
+                try:
+                    answer = await step(asked)
+                except Exception as error:  # noqa: BLE001  the course decides
+                    resume = partial(course.throw, error)
+                else:
+                    resume = partial(course.send, answer)
+        except BaseException:
+            await _apart(thread, course.close)
+            raise
     return cast("T", asked.value)
 
 
-async def _apart(resume: Callable[[], Plan[Any]]) -> Plan[Any] | _Finished[Any]:
-    """Have a course go on in a thread. Who is cancelled meanwhile waits for that: a course at work cannot be closed."""
-    work = asyncio.ensure_future(asyncio.to_thread(_gone_on, resume))
+async def _apart(thread: ThreadPoolExecutor, work: Callable[[], U]) -> U | _Finished[Any]:
+    """Have a course go on in its thread. Who is cancelled meanwhile waits for that: what is at work cannot be closed."""
+    done = asyncio.get_running_loop().run_in_executor(thread, _gone_on, work)
     try:
-        return await asyncio.shield(work)
+        return await asyncio.shield(done)
     except asyncio.CancelledError:
-        while not work.done():
+        while not done.done():
             with suppress(asyncio.CancelledError):
-                await asyncio.wait([work])
-        work.exception()  # it is of no interest any more
+                await asyncio.wait([done])
+        done.exception()  # it is of no interest any more
         raise
 
 
-def _gone_on(resume: Callable[[], Plan[Any]]) -> Plan[Any] | _Finished[Any]:
+def _gone_on(work: Callable[[], U]) -> U | _Finished[Any]:
     try:
-        return resume()
+        return work()
     except StopIteration as finished:
         return _Finished(finished.value)

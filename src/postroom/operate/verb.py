@@ -152,7 +152,7 @@ async def _adrive_apart(course: Course[T], step: Callable[[Plan[Any]], Awaitable
 
 
 async def _apart(thread: ThreadPoolExecutor, work: Callable[[], U]) -> U | _Finished[Any]:
-    """Have a course go on in its thread. Who is cancelled meanwhile waits for that: what is at work cannot be closed."""
+    """Have a course go on in its thread. Who is cancelled meanwhile waits: what is at work cannot be closed."""
     done = asyncio.get_running_loop().run_in_executor(thread, _gone_on, work)
     try:
         return await asyncio.shield(done)

@@ -23,6 +23,8 @@ from postroom.settle.policy import PRESETS
 from postroom.store.contract import Filter, Receipt, StoredEmail
 from postroom.vocabulary import LANES
 from postroom.work.breaker import BreakerState
+from tests.documentation import drawings
+from tests.documentation.drawings import DRAWINGS
 from tests.documentation.page import ROOT, Page, pages
 
 PAGES = {page.name: page for page in pages()}
@@ -204,6 +206,12 @@ def test_every_wish_and_every_public_name_is_in_the_reference() -> None:
     names = [*Wishes.__annotations__, *(name for name in postroom.__all__ if not name.startswith("_"))]
 
     assert [name for name in names if not re.search(rf"\b{name}\b", page)] == []
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_drawing_shows_what_the_arithmetic_says(name: str) -> None:
+    """`python -m tests.documentation.drawings` draws them anew."""
+    assert (drawings.FOLDER / name).read_text("utf-8") == DRAWINGS[name]()
 
 
 def test_the_architecture_page_shows_the_direction_of_imports_as_it_is_checked() -> None:

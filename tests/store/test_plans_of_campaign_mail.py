@@ -63,6 +63,8 @@ QUERIES: dict[str, dict[str, Any]] = {
     "version_in_launch": {"workspace": "w", "campaign": "c2"},
     "last_planned": {"workspace": "w", "campaign": "c2"},
     "standing_of_mail": {"id": ONE},
+    "take_place": {"id": ONE, "workspace": "w", "least_us": 30_000_000},
+    "leaves_now": {"id": ONE},
     "claim_mail": {"id": ONE, "worker": "worker", "lease": 30.0, "whole": 1000},
     "emails_of_mails": {"workspace": "w", "prospect": "p77", "campaign": None},
     "waiting_mails": {"workspace": "w", "campaign": "c2", "number": 5000, "step": 1, "limit": 100},

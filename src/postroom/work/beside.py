@@ -23,3 +23,7 @@ class Beside(Protocol):
 
     def objection(self, parcel: Parcel, /) -> Plan[Objection | None]:
         """What speaks against an email at the last moment; asked about every one for which the database is asked."""
+
+    def take_place(self, parcel: Parcel, /) -> Plan[Objection | None] | None:
+        """Write down that an email leaves now against which nothing speaks, unless somebody else was quicker; None if
+        nothing is to be written."""

@@ -8,7 +8,8 @@ always asked, as late as can be: the server waits for the message then.
 
 Further reasons why an email must not leave just now belong into `_asked`: plans that are carried out one after another
 in one visit to the database, each of which objects or does not. The first objection counts. On SQLite they are carried
-out in another thread, so they look at what is here and change nothing.
+out in another thread, so they look at what is here and change nothing. What has to be written before an email leaves,
+as that it takes a place which no other may take then, is a visit of its own.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ AWAY = 5.0
 """Seconds for which an email is put off that nobody could be asked about."""
 
 Ask = Callable[[Parcel], Plan[Objection | None]]
+Take = Callable[[Parcel], Plan[Objection | None] | None]
 
 
 class Clearance:
@@ -52,10 +54,13 @@ class Clearance:
         self._stops = stops
         self._meter = meter
         self._asked: tuple[Ask, ...] = (self._suppressed,)
+        self._take_place: Take = _nothing_to_take
 
-    def also_ask(self, ask: Ask) -> None:
-        """Have a further question asked about what the database is asked about, after the others."""
+    def also_ask(self, ask: Ask, *, take_place: Take) -> None:
+        """Have a further question asked about what the database is asked about, after the others; and where nothing
+        speaks against an email, have it take its place."""
         self._asked = (*self._asked, ask)
+        self._take_place = take_place
 
     # ---------------------------------------------------------------- at the claim
 
@@ -128,6 +133,8 @@ class Clearance:
         try:
             async with asyncio.timeout(PATIENCE):
                 objection = await self._database.run(self._objection(parcel), writes=False, atomic=False)
+                if objection is None and (taking := self._take_place(parcel)) is not None:
+                    objection = await self._database.run(taking)
         except (StoreUnavailable, TimeoutError) as error:
             logger.warning("whether an email may leave cannot be asked", email_id=parcel.claim.id, error=str(error))
             return NotNow(reason="the database could not be asked whether it may leave", seconds=AWAY)
@@ -172,6 +179,10 @@ class Clearance:
         logger.info("email not sent", email_id=settled.claim.id, why=settled.last_error)
         self._records.hand_on(settled)
         self._meter.suppressed()
+
+
+def _nothing_to_take(parcel: Parcel) -> None:
+    """Most emails leave without regard to others."""
 
 
 class _Look(LastLook):

@@ -16,7 +16,7 @@ from postroom.campaigns.drafts.prospects import Arrival, take_in
 from postroom.campaigns.drafts.sequences import add_sequence
 from postroom.campaigns.drafts.workspace import put_sender, put_workspace_settings, workspace_settings
 from postroom.campaigns.sending.launching import Launched, launch
-from postroom.campaigns.sending.objecting import objection_to
+from postroom.campaigns.sending.objecting import objection_to, take_place
 from postroom.campaigns.sending.tick import Clerk, Tick, tick
 from postroom.campaigns.values import Campaign, Enrolment, Prospect, Sender, Step, WorkspaceSettings
 from postroom.campaigns.values import Sequence as Sequel
@@ -151,7 +151,8 @@ class Stage:
                 self.clock.now = max(self.clock.now, found.next_at)
 
     def objection(self, email: Claimed) -> NotNow | None:
-        return self.run(objection_to(email.id))
+        """What is asked before the dot; where nothing speaks against it, the mail takes its place."""
+        return self.run(objection_to(email.id)) or self.run(take_place(email.id))
 
     def settle(self, settlement: Settlement) -> None:
         if settlement.status == "sent":

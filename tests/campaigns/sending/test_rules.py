@@ -501,8 +501,42 @@ def test_p9_a_mail_that_another_has_overtaken_keeps_the_gap_after_it(stage: Stag
     assert objection is not None
     assert (objection.reason, objection.seconds) == ("gap", 45.0)
     assert stage.objection(quick) is None
-    stage.advance(seconds=45)
+    stage.advance(seconds=60)
     assert stage.objection(slow) is None
+
+
+def test_p6_the_gap_is_kept_between_dots_where_a_server_is_slow(stage: Stage) -> None:
+    """Claimed at 9:00:00 and accepted at 9:00:59, a mail keeps the next one waiting from then on."""
+    stage.settings(OFFICE)
+    stage.launched("spring", 3)
+    stage.clock.now = MONDAY + timedelta(hours=1)
+    slow = stage.claim("anna")
+    stage.advance(seconds=59)
+    assert stage.objection(slow) is None
+    assert stage.objection(slow) is None, "asked again for the same dot, it does not stand in its own way"
+    stage.settle(sent(slow))
+    while (found := stage.tick()).worked:
+        assert found.claimed is None
+
+    assert found.next_at == stage.clock.now + timedelta(seconds=60)
+
+
+def test_p6_of_two_mails_in_hand_the_one_that_comes_to_its_dot_later_keeps_the_gap(stage: Stage) -> None:
+    stage.settings(OFFICE)
+    stage.launched("spring", 3)
+    stage.clock.now = MONDAY + timedelta(hours=1)
+    slow = stage.claim("anna")
+    stage.advance(seconds=60)
+    quick = stage.claim("ben")
+    stage.advance(seconds=60)
+    assert stage.objection(slow) is None
+    stage.advance(seconds=1)
+    objection = stage.objection(quick)
+
+    assert objection is not None
+    assert objection.reason == "gap"
+    stage.advance(seconds=59)
+    assert stage.objection(quick) is None
 
 
 def test_a_mail_that_takes_too_long_to_write_waits_and_keeps_nobody_from_leaving(

@@ -14,7 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from postroom.campaigns.books.mails import BELL, something_to_do
-from postroom.campaigns.sending.objecting import objection_to
+from postroom.campaigns.sending.objecting import objection_to, take_place
 from postroom.campaigns.sending.tick import Clerk, Tick, tick
 from postroom.claim.failpoint import reach
 from postroom.claim.feed import Workbench, first_of
@@ -89,6 +89,10 @@ class CampaignFeed:
         if parcel.claimed.priority is not Priority.CAMPAIGN:
             return None
         return (yield from objection_to(parcel.claim.id))
+
+    def take_place(self, parcel: Parcel) -> Plan[Objection | None] | None:
+        """A mail of a campaign keeps its distance from the one before it."""
+        return take_place(parcel.claim.id) if parcel.claimed.priority is Priority.CAMPAIGN else None
 
     async def _look(self) -> float:
         """Look once; seconds to rest, unless the bell rings."""

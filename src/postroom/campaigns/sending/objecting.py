@@ -7,7 +7,7 @@ given back, it counts no longer, and the next look at its workspace draws the co
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from postroom.campaigns.arithmetic.gate import Wait, gate
 from postroom.campaigns.arithmetic.pace import later, least_gap
@@ -22,6 +22,7 @@ from postroom.store.plan import Plan, ask
 from postroom.vocabulary import CampaignStatus, EmailId, EnrolmentStatus, WaitReason
 from postroom.work.objections import NotNow
 
+_TICK = timedelta(microseconds=1)
 AT_ONCE = 1.0
 """Seconds: due again as soon as its turn comes, and its history says why it waited."""
 
@@ -48,6 +49,24 @@ def objection_to(id: EmailId) -> Plan[NotNow | None]:
         or _overtaken(settings.sending, now, left_at=moment(left_at), last_at=moment(last_at))
         or (yield from _too_many(workspace, sender_id, settings.sending, now, date.fromisoformat(day)))
     )
+
+
+def take_place(id: EmailId) -> Plan[NotNow | None]:
+    """Have a mail leave at this instant, and the next keep its distance from that; unless another has left so lately
+    that this one would leave within the gap after it.
+
+    A turn may lie a while before the dot: where the server was slow, the mails after it would follow at once.
+    """
+    rows = yield ask("standing_of_mail", id=id)
+    if not rows:
+        return NotNow(reason="it belongs to no campaign that is known here", seconds=3600.0)
+    workspace = rows[0][0]
+    least, _ = (yield from workspace_settings(workspace)).sending.gap_seconds
+    taken = yield ask("take_place", id=id, workspace=workspace, least_us=timedelta(seconds=least) // _TICK)
+    if not taken:
+        return NotNow(reason=str(WaitReason.GAP), seconds=AT_ONCE)
+    yield ask("leaves_now", id=id)
+    return None
 
 
 def _closed(settings: SendingSettings, now: datetime, day: date | None) -> NotNow | None:

@@ -287,6 +287,26 @@ JOIN postroom_senders s ON s.workspace = m.workspace AND s.id = m.sender_id
 JOIN postroom_paces p ON p.workspace = m.workspace
 WHERE m.email_id = :id;
 
+-- Have a mail leave now, and the next keep its distance from that: unless another one has left since its turn, and less
+-- than the least gap ago.
+-- name: take_place
+UPDATE postroom_paces
+SET last_at = max(coalesce(last_at, :now), :now)
+WHERE workspace = :workspace
+    AND (
+        last_at IS NULL
+        OR :least_us = 0
+        OR last_at <= (SELECT m.left_at FROM postroom_campaign_mails m WHERE m.email_id = :id)
+        OR last_at + :least_us <= :now
+    )
+RETURNING workspace;
+
+-- When a mail has left is when it came to its dot.
+-- name: leaves_now
+UPDATE postroom_campaign_mails
+SET left_at = :now
+WHERE email_id = :id;
+
 -- Where an enrolment stands from now on, provided it stands where it is believed to; what is null stays.
 -- name: set_enrolment
 UPDATE postroom_enrolments

@@ -202,8 +202,8 @@ def _as_json(taken: Taken) -> str:
 def _as_line(taken: Taken) -> str:
     """In short, and without addresses: what a service prints is a log."""
     if taken.duplicate:
-        return f"{taken.reading.kind.value}: known already"
-    return f"{taken.reading.kind.value}: " + "; ".join(_in_words(each) for each in taken.noted)
+        return f"{taken.kind}: known already"
+    return f"{taken.kind}: " + "; ".join(_in_words(each) for each in taken.noted)
 
 
 def _in_words(noted: Noted) -> str:

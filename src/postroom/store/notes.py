@@ -62,6 +62,8 @@ class Note:
     feedback: str = ""
     objected: bool = False
     """Of a complaint: it is the reader's own."""
+    author: str = ""
+    """Of what nobody could read: who seems to have written it. It is not kept."""
 
     def __post_init__(self) -> None:
         """What others wrote is cut, and rid of what a database or a terminal would stumble over."""

@@ -17,6 +17,7 @@ from postroom.campaigns.sending.acting import cancel_campaign, pause_campaign, r
 from postroom.campaigns.stopping.following import hold_campaigns
 from postroom.campaigns.stopping.suppressing import suppress_in_campaigns
 from postroom.operate import Operations
+from postroom.returns.intake import Taker
 from postroom.returns.recording import record_returns
 from postroom.returns.unsubscribing.asking import Wish
 from postroom.returns.unsubscribing.recording import resubscribed, unsubscribed
@@ -143,6 +144,79 @@ def test_a_reply_that_names_no_email_is_known_by_its_address_p12(two: Stage) -> 
 
     assert ended(two) == {"spring": ("replied", "replied"), "summer": ("replied", "replied")}
     assert ended(two, "p2") == {"spring": ("active", None), "summer": ("active", None)}
+
+
+BY_HAND = b"From: Pat <P1@example.org>\nTo: desk@example.org\nMessage-ID: <by-hand@example.org>\n"
+
+
+def written(stage: Stage, octets: bytes) -> Noted:
+    """A message as it comes in, taken in, and told as what it was taken for."""
+    taken = Taker(stage.outbox).take(octets)
+    [noted] = taken.noted
+    assert (taken.kind, taken.record()["kind"]) == (noted.note.what, noted.note.what)
+    assert taken.record()["reader"] == noted.note.reader
+    return noted
+
+
+@pytest.mark.parametrize("sign", [b"", b"X-Auto-Response-Suppress: All\n", b"List-Id: <g>\nList-Post: <mailto:g>\n"])
+def test_who_writes_a_letter_of_their_own_has_answered_p12(two: Stage, sign: bytes) -> None:
+    """No thread and no «Re:»: people look an address up and write."""
+    noted = written(two, BY_HAND + sign + b"Subject: Your letter\n\nPlease do not write to me again.")
+
+    assert (noted.note.what, noted.note.address, noted.note.reader) == (Return.REPLIED, "p1@example.org", "author")
+    assert ended(two) == {"spring": ("replied", "replied"), "summer": ("replied", "replied")}
+    assert ended(two, "p2") == {"spring": ("active", None), "summer": ("active", None)}
+    assert two.run(suppressions(limit=9)) == []
+    assert balanced(two, "spring", "summer")
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [
+        BY_HAND.replace(b"P1@", b"stranger@") + b"Subject: Your letter\n\nPlease do not write to me again.",
+        BY_HAND + b"Auto-Submitted: auto-generated\nSubject: Ticket 12\n\nWe have opened a ticket.",
+        BY_HAND + b"Return-Path: <>\nSubject: Your letter\n\nWe have it.",
+        BY_HAND + b"Precedence: bulk\nSubject: Your letter\n\nWe have it.",
+        BY_HAND + b"List-Unsubscribe: <mailto:l@example.org>\nSubject: Our news\n\nMuch has happened.",
+        BY_HAND.replace(b"P1@", b"p1@example.net, p2@") + b"Subject: Your letter\n\nWhose?",
+        BY_HAND + b"Subject: Mail delivery failed\n\nA message could not be delivered to the following address.",
+    ],
+    ids=["a stranger", "a program", "nobody", "a machine for many", "a newsletter", "two", "a report"],
+)
+def test_what_no_prospect_has_written_by_hand_stops_nobody_p12(two: Stage, octets: bytes) -> None:
+    assert written(two, octets).note.what == "unreadable"
+    assert ended(two) == {"spring": ("active", None), "summer": ("active", None)}
+
+
+@pytest.mark.parametrize("subject", [b"unsubscribe", b"Re: unsubscribe"])
+def test_who_asks_to_be_left_out_in_a_letter_of_their_own_is_p12(two: Stage, subject: bytes) -> None:
+    """In their name anybody may: so campaigns alone leave them out, and a receipt or another letter still arrives."""
+    written(two, BY_HAND + b"Subject: " + subject + b"\n\nunsubscribe")
+
+    assert ended(two) == {"spring": ("unsubscribed", "unsubscribed"), "summer": ("unsubscribed", "unsubscribed")}
+    assert ended(two, "p2") == {"spring": ("active", None), "summer": ("active", None)}
+    [entry] = two.run(suppressions(limit=9))
+    assert (entry.address, entry.reason) == ("p1@example.org", SuppressionReason.UNSUBSCRIBE)
+    assert (entry.scope, entry.workspace, entry.kind) == (SuppressionScope.KIND, SHOP, "campaign")
+    two.send_until(MONDAY + timedelta(days=4))
+    assert [each.key for each in two.log[1:]] == ["p2:spring-words:1", "p2:summer-words:1", "p2:spring-words:2"]
+    assert balanced(two, "spring", "summer")
+
+
+def test_a_stranger_who_asks_to_be_left_out_is_no_prospect_p12(two: Stage) -> None:
+    written(two, BY_HAND.replace(b"P1@", b"stranger@") + b"Subject: unsubscribe\n\nunsubscribe")
+
+    assert ended(two) == {"spring": ("active", None), "summer": ("active", None)}
+    assert two.run(suppressions(limit=9)) == []
+
+
+def test_who_answers_another_email_with_unsubscribe_is_left_out_p12(two: Stage) -> None:
+    from tests.store.journey import email
+
+    receipt = two.outbox.enqueue(email(to="p1@example.org"), workspace=SHOP)
+    came_back(two, about(two, Return.UNSUBSCRIBED, "p1:spring-words:1", mentions=(mention(two, receipt.id),)))
+
+    assert ended(two) == {"spring": ("unsubscribed", "unsubscribed"), "summer": ("unsubscribed", "unsubscribed")}
 
 
 def test_nobody_is_put_off_by_who_writes_in_their_name(two: Stage) -> None:

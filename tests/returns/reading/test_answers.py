@@ -23,11 +23,9 @@ THREAD = "In-Reply-To: <order@shop.example.com>"
         "Return-Path: <>",
         "X-Autoreply: yes",
         "X-Autorespond: away",
-        "X-Auto-Response-Suppress: OOF",
         "Precedence: auto_reply",
         "Precedence: bulk",
         "Precedence: junk",
-        "List-Id: <all.example.org>",
         "Subject: Out of Office: Your order",
         "Subject: Automatic reply: Your order",
         "Subject: Abwesenheitsnotiz",
@@ -39,6 +37,29 @@ THREAD = "In-Reply-To: <order@shop.example.com>"
 )
 def test_a_program_that_answers_is_known_by_one_sign(header: str) -> None:
     assert read(message(THREAD, header, body="I am away.")).kind is Return.AUTORESPONDED
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["X-Auto-Response-Suppress: OOF", "List-Id: <all.example.org>", "Mailing-List: list all", "Precedence: list"],
+)
+def test_what_lists_and_ticket_systems_add_takes_another_sign(header: str) -> None:
+    """They pass on what people write: a wish in it would be lost, and that person be mailed again."""
+    quoting = "I am away.\n\nOn Wed, 18 Nov 2026 desk wrote:\n> Hello"
+
+    assert read(message(THREAD, header, body="Please stop.")).kind is Return.REPLIED
+    assert read(message(THREAD, header, "Return-Path: <>", body="I am away.")).kind is Return.AUTORESPONDED
+    assert read(message(THREAD, header, "Subject: Automatic reply: Hi", body=quoting)).kind is Return.AUTORESPONDED
+    assert read(message(THREAD, "Subject: Automatic reply: Hi", body=quoting)).kind is Return.REPLIED
+
+
+def test_who_has_written_a_letter_of_their_own_is_told_and_no_more() -> None:
+    """Whether it is an answer, only somebody can tell who knows to whom we write."""
+    reading = read(message("Subject: Your letter", body="Please do not write to me again."))
+    program = read(message("Subject: Your letter", "Auto-Submitted: auto-generated", body="We have it."))
+
+    assert (reading.kind, reading.author, reading.recipients) == (Unclear.UNREADABLE, "ada@example.org", ())
+    assert (program.kind, program.author) == (Unclear.UNREADABLE, "")
 
 
 @pytest.mark.parametrize(

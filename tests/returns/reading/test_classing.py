@@ -26,6 +26,32 @@ from postroom.vocabulary import BounceClass
         "521 5.3.2 system not accepting network messages",
         "550 5.4.1 Recipient address rejected: Access denied (in reply to RCPT TO command)",
         "Sorry, I couldn't find any host named example.invalid. (#5.1.2)",
+        "551 the user has moved to another company",
+        "550 No such user (in reply to RCPT TO command)",
+        "550 5.7.1 No such user! (in reply to RCPT TO command)",
+        "550 5.7.27 Host does not accept mail",
+        "Unknown user: ada@example.org",
+        "550 5.1.1 Not our Customer",
+        "550 5.1.1 User unknown. Please verify the address and try again.",
+        "550 5.1.1 The recipient does not exist. The sender should check the address of the recipient.",
+        "550 5.1.1 Recipient unknown; message from bulk sender",
+        "550 5.1.1 Marble and Mimesis Rulers: no such user here",
+        "550 Unrouteable address (in reply to RCPT TO command)",
+        "SMTP error from remote mail server after RCPT TO:<ada@example.org>: 550 not accepted -- invalid mailbox. "
+        "Local mailbox ada@example.org is unavailable: user not found",
+        "550 User not found: ada@example.org (in reply to RCPT TO command)",
+        "550 not a local user (in reply to RCPT TO command)",
+        "550 User not registered (in reply to RCPT TO command)",
+        "550 Usuario no encontrado (in reply to RCPT TO command)",
+        "550 Utente non trovato (in reply to RCPT TO command)",
+        "550 Usuário não encontrado (in reply to RCPT TO command)",
+        "550 사용자를 찾을 수 없습니다 (in reply to RCPT TO command)",
+        "550 kullanıcı yok (in reply to RCPT TO command)",
+        "550 Mottagaren finns inte (in reply to RCPT TO command)",
+        "Ihre Nachricht wurde nicht an ada@example.org zugestellt, weil die Adresse nicht gefunden wurde.",
+        "DNS Error: DNS type 'mx' lookup of example.org responded with code NXDOMAIN Domain name not found",
+        "Your message wasn't delivered because the domain example.org couldn't be found. "
+        "Check for typos or unnecessary spaces and try again.",
     ],
 )
 def test_an_address_that_does_not_exist_is_permanent(text: str) -> None:
@@ -57,10 +83,59 @@ def test_an_address_that_does_not_exist_is_permanent(text: str) -> None:
         "550 5.7.1 Requested action not taken: mailbox unavailable",
         "550 5.4.1 All recipient addresses rejected : Access denied",
         "Host or domain name not found. Name service error for name=example.org: Host not found, try again",
+        "550 5.1.1 <ada@example.org> recipient rejected. IB607",
+        "550-Requested action not taken: mailbox unavailable 550 invalid DNS MX or A/AAAA resource record",
+        "550 5.1.1 message from bulk sender",
+        "550 5.1.1 Please verify your sender domain",
+        "550 5.1.1 listed on an RBL",
+        "DNS Error: DNS type 'mx' lookup of example.org responded with code SERVFAIL",
     ],
 )
 def test_what_the_same_address_may_take_the_next_time_is_transient(text: str) -> None:
     assert bounce_class(saying(text)) is BounceClass.TRANSIENT
+
+
+OF_THE_SENDER = [
+    "550 5.7.1 Unknown host",
+    "550 5.7.1 <203.0.113.7>: Host not found in reverse",
+    "550 5.7.1 The envelope domain does not exist",
+    "550 5.7.27 Return path has no MX: domain not found",
+    "550 5.7.1 selector of signature domain not found",
+    "550 5.7.1 name or service not known (milter)",
+    "554 5.3.0 unknown mailer error: name or service not known",
+    "550 5.5.0 domain does not exist",
+    "550 5.7.1 This service has moved to a new platform",
+    "550 5.7.1 Our terms: address has changed format",
+    "550 5.7.1 our domain accepts no attachments",
+    "550 5.7.1 The From address does not exist in our directory",
+    "550 5.7.1 the key does not exist",
+    "554 5.6.0 Referenced object does not exist",
+]
+"""And to everybody whom that sender writes to: one record that is broken would have them all called dead."""
+
+
+@pytest.mark.parametrize("text", OF_THE_SENDER)
+@pytest.mark.parametrize("command", ["", " (in reply to RCPT TO command)", " (in reply to end of DATA command)"])
+def test_what_is_not_there_beside_a_status_of_policy_is_not_the_recipient(text: str, command: str) -> None:
+    assert bounce_class(saying(f"{text}{command}")) is BounceClass.TRANSIENT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "550 domain not found (in reply to end of DATA command)",
+        "550 5.1.2 link points to a nonexistent domain (in reply to end of DATA command)",
+        "550 the user has moved (in reply to end of DATA command)",
+        "550 Unknown host (in reply to RCPT TO command)",  # by the very host of that domain
+        "550 this system has moved (in reply to RCPT TO command)",
+        "550 No such user. Please verify your records (in reply to RCPT TO command)",
+        "550 domaine de l'expéditeur inexistant (in reply to RCPT TO command)",
+        "550 die Domain des Absenders existiert nicht (in reply to RCPT TO command)",
+        "550 our address has changed (in reply to RCPT TO command)",
+    ],
+)
+def test_what_may_be_said_of_something_else_proves_nothing(text: str) -> None:
+    assert bounce_class(saying(text)) is not BounceClass.PERMANENT
 
 
 @pytest.mark.parametrize(
@@ -71,6 +146,7 @@ def test_what_the_same_address_may_take_the_next_time_is_transient(text: str) ->
         "550 no",
         "550 5.0.0 we are sorry",
         "550 user unknown",
+        "550 unknown user: ada",
         "550 user unknown (in reply to end of DATA command)",
         "delivery failed",
     ],
@@ -106,6 +182,10 @@ def test_status_code_and_phase_are_found_in_a_text() -> None:
 
     assert (said.status, said.code, said.phase) == ("5.1.1", 550, Phase.RECIPIENT)
     assert said.reply.startswith("550-5.1.1 no")
+
+
+def test_a_code_is_found_before_its_status_whatever_stands_before_it() -> None:
+    assert (saying("ERROR CODE :550-5.1.1 - gone").code, saying("at 10:550 gone").code) == (550, None)
 
 
 def test_numbers_that_are_no_reply_are_not_taken_for_one() -> None:

@@ -225,3 +225,56 @@ def test_a_report_that_a_provider_wraps_is_read() -> None:
     reading = read(wrapped)
 
     assert (reading.reader, [each.address for each in reading.recipients]) == ("dsn", ["ada@example.org"])
+
+
+FOREIGN = [
+    ("Onbestelbaar: Hallo", "Bezorging is mislukt voor deze geadresseerden:"),
+    ("Nie można dostarczyć: Witam", "Nie powiodło się dostarczenie do tych adresatów:"),
+    ("Не удается доставить: Привет", "Сбой доставки этим получателям:"),
+    ("Kan ikke leveres: Hej", "Levering til disse modtagere mislykkedes:"),
+    ("Recapito non riuscito: Ciao", "Recapito non riuscito per questi destinatari:"),
+    ("İletilemiyor: Merhaba", "Bu alıcılara teslim başarısız oldu:"),
+    ("无法送达: 你好", "未能向这些收件人传递邮件:"),
+    ("Ní féidir é a sheachadadh", "Theip ar sheachadadh:"),
+]
+"""Whoever reads none of these words sees numbers and an address."""
+
+
+def foreign(subject: str, text: str, said: str, *, author: str = "postmaster@mx.example.org", path: str = "") -> bytes:
+    told = f"{text}\n\nbo@example.org\n\n{said}\n"
+    return f"{path}From: {author}\nTo: desk@shop.example.com\nSubject: {subject}\n\n{told}".encode()
+
+
+@pytest.mark.parametrize(("subject", "text"), FOREIGN)
+def test_a_report_is_known_by_its_numbers_in_any_language(subject: str, text: str) -> None:
+    reading = read(foreign(subject, text, "#550 5.1.1 RESOLVER.ADR.RecipNotFound; not found ##"))
+
+    [recipient] = reading.recipients
+    assert (reading.kind, recipient.address, recipient.bounce_class) == (Return.BOUNCED, "bo@example.org", DEAD)
+    assert (recipient.status, recipient.code) == ("5.1.1", 550)
+
+
+def test_a_report_from_nobody_is_known_by_its_numbers() -> None:
+    said = {"author": "Ada <ada@example.org>", "path": "Return-Path: <>\n"}
+
+    assert read(foreign("Theip", "Theip:", "mx: 550 5.1.1 gan", **said)).kind is Return.BOUNCED
+
+
+def test_numbers_of_a_failure_that_may_pass_say_no_more_than_that() -> None:
+    reading = read(foreign("Moill", "Moill ar sheachadadh:", "mx: 451 4.4.2 moill"))
+
+    assert (reading.kind, reading.recipients[0].bounce_class) == (Return.DEFERRED, SOFT)
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [
+        foreign("Theip", "Theip:", "#550 5.1.1 gan", author="ada@example.org"),  # a person
+        foreign("Re: Theip", "Theip:", "#550 5.1.1 gan"),  # of a report
+        foreign("Theip", "Theip:", "leagan 5.1.10, 4.12.26, teil. 550 112"),  # a version, a date, a telephone
+        foreign("Theip", "Theip:", "#550 5.1.1 gan").replace(b"bo@example.org", b"duine"),  # nobody is named
+        foreign("Theip", "Theip:", "x" * 700 + " #550 5.1.1 gan"),  # far from the address
+    ],
+)
+def test_numbers_alone_are_no_report(octets: bytes) -> None:
+    assert read(octets).kind in (Unclear.UNREADABLE, Return.REPLIED)

@@ -1,11 +1,12 @@
 """What follows for campaigns from what came back (P12), in the transaction that takes it down.
 
     replied               ends what is left of the campaign whose mail was answered; where it was none, of all campaigns
-                          of the workspace in which whoever answered is a prospect
+                          in which whoever answered is a prospect: of the workspace, or where none is known, of each
     bounced for good,     ends what is left in the whole workspace, and counts towards the limits
     complained
     unsubscribed          by a message in the thread: ends what is left in the whole workspace, and puts whom the mail
-                          was for on the list
+                          was for on the list; by any other, where whoever wrote it is a prospect: ends what is left
+                          there, and keeps campaigns alone from them, for anybody can write in their name
     autoresponded         ends nothing; where it says from when somebody is back, they are left alone until that day
 
 One order of locks: the campaigns of a workspace are held before its emails, as launches, acts and looks do, and of
@@ -19,6 +20,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import date, datetime, time
 
 from postroom.campaigns.books.mails import PAUSED, ring, store_clock
+from postroom.campaigns.drafts.composing import KIND
 from postroom.campaigns.drafts.prospects import find_prospect
 from postroom.campaigns.drafts.workspace import workspace_settings
 from postroom.campaigns.stopping.limits import count_mail_of
@@ -31,6 +33,12 @@ from postroom.store.plan import Plan, ask
 from postroom.store.returns import Noted
 from postroom.store.suppressions import Stop, normal_address, suppress
 from postroom.vocabulary import EmailId, EnrolmentStatus, Return, SuppressionReason, SuppressionScope, WaitReason
+
+_BY_ADDRESS = {
+    Return.REPLIED: EnrolmentStatus.REPLIED,
+    Return.UNSUBSCRIBED: EnrolmentStatus.UNSUBSCRIBED,
+}
+"""What is heard from whoever has a prospect's address, although it names no mail that they got."""
 
 
 def hold_campaigns(*, emails: Iterable[EmailId] = (), workspaces: Iterable[str] = ()) -> Plan[frozenset[str]]:
@@ -48,7 +56,7 @@ def follow(noted: Sequence[Noted], held: Collection[str]) -> Plan[None]:
     for each in news:
         mail = mail_about(each, mails)
         workspace = mail.workspace if mail else each.workspace
-        if workspace is None and each.note.what == Return.REPLIED:
+        if workspace is None and each.note.what in _BY_ADDRESS:
             yield from _answered(each, held)
         elif workspace is not None and workspace in held:
             yield from _follow(each, workspace, mail)
@@ -60,11 +68,14 @@ def follow(noted: Sequence[Noted], held: Collection[str]) -> Plan[None]:
 def _answered(noted: Noted, held: Collection[str]) -> Plan[None]:
     """An answer that names no email of ours is known by who wrote it: programs lose the headers of threads.
 
-    Anybody can write in a prospect's name. What comes of it is that the prospect is left alone, and no more.
+    Anybody can write in a prospect's name. What comes of it is that campaigns leave the prospect alone, and no more.
     """
-    for workspace, prospect in (yield from prospects_called([noted.note.address])):
+    address, ends = noted.note.address, _BY_ADDRESS[Return(noted.note.what)]
+    for workspace, prospect in sorted((yield from prospects_called([address]))):
         if workspace in held:
-            yield from _end(workspace, prospect, EnrolmentStatus.REPLIED, str(Return.REPLIED))
+            if ends is EnrolmentStatus.UNSUBSCRIBED:
+                yield from suppress(_wish_of_author(workspace, address, noted.email_id))
+            yield from _end(workspace, prospect, ends, str(ends))
 
 
 def _follow(noted: Noted, workspace: str, mail: MentionedMail | None) -> Plan[None]:
@@ -73,7 +84,10 @@ def _follow(noted: Noted, workspace: str, mail: MentionedMail | None) -> Plan[No
         case Return.REPLIED if mail is not None:
             ended = EnrolmentStatus.REPLIED
             yield from _end(workspace, mail.prospect_id, ended, str(ended), campaign=mail.campaign_id)
-        case Return.REPLIED:
+        case Return.UNSUBSCRIBED if mail is not None:
+            yield from suppress(_wish(mail))
+            yield from _end(workspace, mail.prospect_id, EnrolmentStatus.UNSUBSCRIBED, str(Return.UNSUBSCRIBED))
+        case Return.REPLIED | Return.UNSUBSCRIBED:
             yield from _answered(noted, (workspace,))
         case Return.AUTORESPONDED if note.until is not None:
             prospect = yield from _prospect(workspace, noted, mail)
@@ -84,9 +98,6 @@ def _follow(noted: Noted, workspace: str, mail: MentionedMail | None) -> Plan[No
             yield from _ended_for_good(noted, workspace, mail, EnrolmentStatus.BOUNCED, reason)
         case Return.COMPLAINED if noted.suppressed or (yield from _suppressed_late(noted, mail)):
             yield from _ended_for_good(noted, workspace, mail, EnrolmentStatus.COMPLAINED, str(Return.COMPLAINED))
-        case Return.UNSUBSCRIBED if mail is not None:
-            yield from suppress(_wish(mail))
-            yield from _end(workspace, mail.prospect_id, EnrolmentStatus.UNSUBSCRIBED, str(Return.UNSUBSCRIBED))
         case _:
             pass
 
@@ -102,6 +113,24 @@ def _wish(mail: MentionedMail) -> list[Stop]:
                 workspace=mail.workspace,
                 evidence="asked for it in an answer",
                 email_id=mail.id,
+            )
+        ]
+    except InvalidEmail:
+        return []
+
+
+def _wish_of_author(workspace: str, address: str, email_id: EmailId | None) -> list[Stop]:
+    """The same by the word of a message alone: of campaigns, and of no other mail."""
+    try:
+        return [
+            Stop(
+                address=address,
+                reason=SuppressionReason.UNSUBSCRIBE,
+                scope=SuppressionScope.KIND,
+                workspace=workspace,
+                kind=KIND,
+                evidence="asked for it in a message that answers no mail of a campaign",
+                email_id=email_id,
             )
         ]
     except InvalidEmail:

@@ -50,6 +50,7 @@ def notes_of(
             until=reading.until,
             feedback=reading.feedback,
             objected=reading.objected,
+            author=reading.author,
         )
         for part, each in enumerate(reading.recipients or (_NOBODY,))
     ]

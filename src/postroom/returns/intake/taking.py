@@ -32,6 +32,11 @@ class Taken:
     noted: tuple[Noted, ...]
 
     @property
+    def kind(self) -> str:
+        """What it was taken for: what it says, or, where only its author tells, an answer."""
+        return self.noted[0].note.what
+
+    @property
     def duplicate(self) -> bool:
         """It was taken in before."""
         return all(each.duplicate for each in self.noted)
@@ -39,9 +44,9 @@ class Taken:
     def record(self) -> dict[str, Any]:
         """In JSON's types."""
         return {
-            "kind": self.reading.kind.value,
+            "kind": self.kind,
             "duplicate": self.duplicate,
-            "reader": self.reading.reader,
+            "reader": self.noted[0].note.reader,
             "message_id": self.reading.message_id,
             "recipients": [_recipient(each) for each in self.noted],
         }
@@ -82,7 +87,7 @@ class Taker:
         taken = Taken(reading=reading, noted=tuple(noted))
         logger.info(
             "a message was taken in",
-            what=reading.kind.value,
+            what=taken.kind,
             duplicate=taken.duplicate,
             matched=sum(each.email_id is not None for each in noted),
             suppressed=sum(each.suppressed for each in noted),

@@ -12,11 +12,14 @@ import re
 from postroom.returns.reading import limits
 from postroom.returns.reading.phrases import (
     ABSENT_DOMAIN,
+    ABSENT_NAMED,
     ABSENT_SURELY,
+    ABSENT_TOLD,
     ABSENT_USER,
     FULL,
     MOVED,
     REFUSED,
+    REFUSED_WORDS,
     UNWILLING_DOMAIN,
 )
 from postroom.returns.reading.saying import Phase, Saying
@@ -38,6 +41,22 @@ _NEVER_MAIL = (521, 556)
 """A host or a domain that takes no mail, RFC 7504."""
 _CODED = re.compile(r"\bib\d{3}\b")
 """A large provider's numbers for policies and limits, which it puts behind 5.1.1."""
+_WORD = re.compile(r"\w+")
+_ADVICE = re.compile(
+    r"\b(?:please|kindly|you should|(?:the )?sender should) (?:double-?|re-?)?(?:verify|check|confirm|correct)"
+    r"(?: (?:that|you|have|the|this|a|his|her|their|correct|right|valid|intended|e-?mail)\b)*"
+    r" (?:recipient(?:'s)?|user(?:'s)?|mailbox|address(?:es)?|spelling|typos)\b"
+    r"(?: (?:and|of|for|the|recipient(?:'s)?|user(?:'s)?|e-?mail|name|mailbox|address(?:es)?|is|are|correct|right"
+    r"|valid|try|resend|send|again|it)\b)*"
+    r"|\bcheck for typos or unnecessary spaces and try again|\bmessage from (?:a )?bulk sender"
+    r"|\bmailbox is unavailable(?=:)"
+)
+"""What is said beside «no such user», and would be a refusal without it."""
+_NO_NAME = "dns type 'mx' lookup of responded with code nxdomain"
+"""A large provider's own look at the recipient's domain; behind it stands advice to try again."""
+_OF_POLICY = ("5.3.", "5.5.", "5.6.", "5.7.")
+"""Statuses of the system, the protocol, the content, the policy: what does not exist there may be anything."""
+_OF_ADDRESS = ("5.1.", "5.4.")
 _EXPLAINED = ("5.2.", "5.3.", "5.4.", "5.5.", "5.6.", "5.7.")
 _UNTOLD = ("5.0.", "5.1.", "5.5.")
 
@@ -57,9 +76,20 @@ def bounce_class(said: Saying) -> BounceClass:
 def _by_words(said: Saying, words: str) -> BounceClass | None:
     if _is_in_no_directory(said, words):
         return BounceClass.PERMANENT
-    if _is_temporary(said) or _is_of_sender(said) or _any(FULL, words) or _any(REFUSED, words) or _CODED.search(words):
+    if _is_temporary(said) or _is_of_sender(said):
+        return BounceClass.TRANSIENT
+    if _NO_NAME in words and not said.status.startswith(_OF_POLICY):
+        return BounceClass.PERMANENT
+    if _any(FULL, words) or _is_refused(words):
         return BounceClass.TRANSIENT
     return BounceClass.PERMANENT if _is_permanent(said, words) else None
+
+
+def _is_refused(words: str) -> bool:
+    if _any(ABSENT_NAMED, words) or _any(ABSENT_DOMAIN, words):
+        words = _ADVICE.sub(" ", words)
+    short = not REFUSED_WORDS.isdisjoint(_WORD.findall(words))
+    return short or _any(REFUSED, words) or _CODED.search(words) is not None
 
 
 def _is_in_no_directory(said: Saying, words: str) -> bool:
@@ -85,7 +115,9 @@ def _is_guessed(said: Saying) -> bool:
 
 
 def _is_permanent(said: Saying, words: str) -> bool:
-    if any(_any(phrases, words) for phrases in (ABSENT_DOMAIN, UNWILLING_DOMAIN, MOVED)):
+    if _may_be_of_recipient(said) and (_any(UNWILLING_DOMAIN, words) or _any(MOVED, words)):
+        return True
+    if _may_be_of_recipient(said) and not _is_said_by_its_host(said) and _any(ABSENT_DOMAIN, words):
         return True
     if said.status in DEAD and (_any(ABSENT_USER, words) or not _is_guessed(said)):
         return True
@@ -101,6 +133,10 @@ def _is_permanent(said: Saying, words: str) -> bool:
         and _any(ABSENT_SURELY, words)
     ):
         return True
+    if said.status == "5.7.27" and said.phase is not Phase.CONTENT and "host does not accept mail" in words:
+        return True  # sendmail, of the recipient's domain: elsewhere that status is of the sender's
+    if said.code is None and not said.status and _any(ABSENT_TOLD, words):
+        return True
     if (
         said.status == "5.4.1"
         and said.phase is Phase.RECIPIENT
@@ -109,7 +145,19 @@ def _is_permanent(said: Saying, words: str) -> bool:
         return True  # Microsoft's words for a recipient that is in no directory
     # Some systems say «no such user» to the content when they do not want it.
     answered = said.phase is Phase.RECIPIENT or (said.phase is Phase.UNKNOWN and said.status.startswith("5.1."))
-    return answered and _any(ABSENT_USER, words)
+    return answered and _any(ABSENT_NAMED if said.status.startswith(_OF_POLICY) else ABSENT_USER, words)
+
+
+def _may_be_of_recipient(said: Saying) -> bool:
+    """Whether a domain that is not there may be the recipient's. One record that the sender's lacks, or a link in what
+    they wrote, is said in the same words, and to everybody whom they write to."""
+    return said.phase is not Phase.CONTENT and not said.status.startswith(_OF_POLICY)
+
+
+def _is_said_by_its_host(said: Saying) -> bool:
+    """Whether it was said by the server that the recipient's domain has led to: that domain exists, and without a
+    status nobody knows which one is meant."""
+    return said.phase is Phase.RECIPIENT and said.code is not None and not said.status.startswith(_OF_ADDRESS)
 
 
 def _any(phrases: tuple[str, ...], words: str) -> bool:

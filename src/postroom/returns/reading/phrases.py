@@ -38,7 +38,7 @@ helo | ehlo | suppress | invalid domain, see | from: domain | sender | is listed
 recipient not accepted | refuse | your network | your server | your host | your domain | not subscribed |
 members-only | non-member | verify | bounced address | only accepting | preferences | you have been | restrict |
 purported | unsigned dsn | batv | backscatter | null sender | blocked | blacklist | black list | blocklist |
-block list | denylist | deny list | rbl | dnsbl | spamhaus | spamcop | barracudacentral | sorbs | reputation |
+block list | denylist | deny list | dnsbl | spamhaus | spamcop | barracudacentral | sorbs | reputation |
 senderbase | been listed | are listed | currently listed | listed by | banned | not in whitelist |
 not whitelisted | greylist | graylist | grey-list | grey list | temporarily rejected | ip address has been |
 client host rejected | client host [ | sender rejected | sender address rejected | sender denied |
@@ -46,20 +46,21 @@ sender verify failed | sender verification | verify sender | sender is not allow
 reverse dns | reverse lookup | ptr record | no ptr | helo command rejected | rdns | cannot find your hostname |
 cannot find your reverse | cannot resolve your | invalid helo | fcrdns | domain of sender | sender domain |
 sender's domain | domain of the sender | senders domain | sender address | bad sender | unknown sender |
-invalid sender | dynamic ip | residential | dial-up | dialup | connection refused | your access to submit |
-your access to this mail system | access from ip | your ip | ip rejected | bad ip
+invalid sender | return path | return-path | envelope | mail from rejected | in mail from | from address |
+your hostname | in reverse | invalid dns | dynamic ip | residential | dial-up | dialup | connection refused |
+your access to submit | your access to this mail system | access from ip | your ip | ip rejected | bad ip
 # Spam and content
 spam | unsolicited | junk mail | bulk mail | suspicious | suspect | phish | virus | malware | infected |
 content filter | content reject | content of | content was | message content | content policy | bad content |
-looks like | attachment | url in | links in | malicious | scan | prohibited | objectionable | undesirable |
+looks like | attachment | url in | links in | malicious | prohibited | objectionable | undesirable |
 message rejected | message refused | message was rejected | mail rejected | mail refused | message blocked |
 rejected your message | rejected the message | rejected by header | rejected by filter | message not accepted |
 not accepted for policy | rejected by policy | rejected for policy | administrative | prohibition | policy |
-policies | local rule | rule | moderat | not a member | not allowed to post | not permitted to | permission |
+policies | moderat | not a member | not allowed to post | not permitted to | permission |
 not authorized | not authorised | unauthorized | authorization | authentication | unauthenticated |
-auth required | authenticat | dmarc | dkim | spf | sender policy framework | starttls | tls | encryption |
+auth required | authenticat | dmarc | dkim | sender policy framework | starttls | encryption |
 certificate | 5322 | rfc5322 | rfc 5322 | rfc2822 | rfc 2822 | bare lf | bare cr | smtputf8 | 8bitmime |
-syntax error | header | mime | duplicate | multiple from | malformed message | invalid message | from header |
+syntax error | header | duplicate | multiple from | malformed message | invalid message | from header |
 message-id | restricted | only accepts | accepts only | does not accept messages from |
 not accepting messages from | not accepting mail from | does not accept mail from | don't accept mail from |
 refuse to accept | refused by
@@ -70,7 +71,7 @@ too many | too much | too fast | too quickly | rate limit | ratelimit | rate-lim
 excessive | limit reached | over limit | hourly limit | daily limit | per hour | per day | unusual rate |
 concurrent | frequency | try again later | try later | please try again | retry later | temporar
 # Relaying
-rcpthosts | relay | not our customer | we do not relay | not permitted to relay | not configured to | gateway
+rcpthosts | relay | we do not relay | not permitted to relay | not configured to | gateway
 # The system
 insufficient system | system resources | no space left | disk full | disk space | out of memory | overload |
 server busy | too busy | service unavailable | service not available | service is unavailable | system error |
@@ -78,9 +79,9 @@ internal error | server error | local error | configuration error | misconfigur 
 system is currently | unable to process | processing error | resources temporarily | command output | pipe to |
 exit code | exit status | procmail | cannot open | can't create | can't open | command died | died with status |
 mail loop | loops back | looping | hop count | hops exceeded | routing loop | forwarding loop |
-delivered-to header | loop detected | loop | protocol error
+delivered-to header | loop detected | protocol error
 # The way
-dns records for | dns soft | soft error | unable to resolve route | try again | cname | timed out | timeout |
+dns records for | dns soft | soft error | unable to resolve route | try again | timed out | timeout |
 time out | time-out | expired | expire | could not connect | couldn't connect | cannot connect |
 unable to connect | can't connect | connection reset | connection was | connection failed | connection timed |
 connection lost | connection dropped | connection to | lost connection | connect to | conversation with |
@@ -100,10 +101,20 @@ not logged in | no longer in use by | vacation | gesperrt | deaktiviert | inacti
 desactivad | отключ | заблокир | неактив
 # Others' tongues
 abgelehnt wegen | zu groß | zu gross | trop gros | trop volumineux | demasiado grande | refusé | rejeté pour |
-bloqué | blockiert | bloqueado | bloccato | спам | слишком больш | スパム | 迷惑メール | 大きすぎ | サイズ |
+absender | expéditeur | remitente | mittente | remetente | afzender | avsändar | afsender | avsender | nadawc |
+отправител | gönderen | 送信者 | 发件人 | 寄件人 | 발신자 | bloqué | blockiert | bloqueado | bloccato | спам |
+слишком больш | スパム | 迷惑メール | 大きすぎ | サイズ |
 一時的 | 拒否 | 权限 | 垃圾 | 频率 | 投稿する権限
 """)
 """It was refused or lost for something that may be otherwise the next time."""
+
+REFUSED_WORDS = frozenset(
+    _phrases("""
+rbl | rbls | tls | spf | mime | rule | rules | ruleset | scan | scans | scanned | scanner | scanning | loop |
+loops | looped | cname | ptr
+""")
+)
+"""The same, in words so short that they stand within others: «Marble» is no list of spammers."""
 
 ABSENT_DOMAIN = _phrases("""
 host unknown | unknown host | unknown domain | domain unknown | no such domain | no such host | nxdomain |
@@ -126,8 +137,12 @@ domain accepts no | host accepts no mail | domain does not receive | domain neve
 """A domain that never takes mail, RFC 7505."""
 
 MOVED = _phrases("""
-has moved | user moved | mailbox moved | address has changed | has been replaced by | has changed to
+user has moved | user moved | mailbox has moved | mailbox moved | recipient has moved | recipient moved |
+account has moved | addressee has moved | person has moved | email address has changed | e-mail address has changed |
+mail address has changed | mailbox address has changed | recipient address has changed | address has changed to |
+address changed to | address has been changed to | address has been replaced by | mailbox has been replaced by
 """)
+"""Somebody, not something: platforms and terms change and move too."""
 
 ABSENT_SURELY = _phrases("""
 not listed in domino directory | not listed in public name | not listed in address book |
@@ -136,6 +151,25 @@ requested action not taken: mailbox unavailable | recipname not unique or not fo
 the recipient name is not recognized | invalid final delivery userid | user name not listed in
 """)
 """Words that only somebody says who has looked the mailbox up, whatever they reply to."""
+
+ABSENT_TOLD = _phrases("""
+because the address couldn't be found | weil die adresse nicht gefunden wurde | car l'adresse est introuvable |
+porque no se ha encontrado la dirección | perché l'indirizzo non è stato trovato | omdat het adres niet is gevonden |
+omdat het adres niet kan worden gevonden | porque o endereço não foi encontrado |
+eftersom adressen inte hittades | fordi adressen ikke blev fundet | ponieważ nie znaleziono adresu
+""")
+"""A large provider's own sentences in notices that give no reply of the other end."""
+
+ABSENT_NAMED = _phrases("""
+user unknown | unknown user | no such user | no such recipient | no such mailbox | no such address here |
+no such person | no such account | no such local user | user not found | recipient not found | mailbox not found |
+user does not exist | user doesn't exist | user not exist | recipient does not exist | recipient doesn't exist |
+mailbox does not exist | mailbox doesn't exist | account that you tried to reach does not | unknown recipient |
+recipient unknown | unknown mailbox | mailbox unknown | local user unknown | unknown local user | invalid recipient |
+invalid mailbox | not a local user | no mailbox here | no user here | user not known | user is unknown |
+recipient is unknown | user could not be found | recipient could not be found | mailbox could not be found
+""")
+"""Of those that follow, the ones that say of whom. «It does not exist» may be said of a sender, a link, a key."""
 
 ABSENT_USER = _phrases("""
 non esistente | no longer employed | no longer with this company | no longer works | user not local; please try |
@@ -170,6 +204,16 @@ utente sconosciuto | unbekannter empfänger | empfänger unbekannt | empfaenger 
 benutzer unbekannt | adresse unbekannt | existiert nicht | nicht gefunden | gibt es nicht | inconnu |
 n'existe pas | inexistant | destinataire inconnu | usuario desconocido | destinatario desconocido |
 usuário desconhecido | não existe | desconhecido | onbekend | bestaat niet | okänd | nieznany | nie istnieje |
-neexistuje | не найден | не существует | неизвестный | nav atrasts | 存在しません | 存在しない | 見つかりません |
-見つからない | 不存在 | 없는 | 宛先不明 | ユーザが見つ | リストにありません
+neexistuje | не найден | не существует | неизвестный | unrouteable address | unroutable address |
+no such domain at | not a local user | user not registered | user not found | user is not registered |
+usuario no encontrado | destinatario no encontrado | utente non trovato | destinatario non trovato |
+usuário não encontrado | destinatário não encontrado | destinataire introuvable | utilisateur introuvable |
+adresse introuvable | gebruiker niet gevonden | ontvanger niet gevonden | mottagaren finns inte |
+användaren finns inte | användare finns inte | adressen finns inte | modtageren findes ikke | brugeren findes ikke |
+adressen findes ikke | mottakeren finnes ikke | brukeren finnes ikke | adressen finnes ikke |
+käyttäjää ei löydy | vastaanottajaa ei löydy | osoitetta ei löydy | nie znaleziono użytkownika |
+nie znaleziono adresata | nie znaleziono odbiorcy | uživatel nenalezen | adresát nenalezen | příjemce nenalezen |
+felhasználó nem létezik | címzett nem létezik | kullanıcı yok | kullanici yok | kullanıcı bulunamadı |
+kullanici bulunamadi | alıcı bulunamadı | 사용자를 찾을 수 없 | 수신자를 찾을 수 없 | nav atrasts |
+存在しません | 存在しない | 見つかりません | 見つからない | 不存在 | 없는 | 宛先不明 | ユーザが見つ | リストにありません
 """)

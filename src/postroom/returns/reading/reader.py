@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from postroom.returns.reading import limits
 from postroom.returns.reading.addresses import header_addresses
-from postroom.returns.reading.answers import read_answer, read_leaving, read_receipt
+from postroom.returns.reading.answers import author_of, read_answer, read_leaving, read_receipt
 from postroom.returns.reading.arf import read_feedback
 from postroom.returns.reading.dsn import KINDS, read_report
 from postroom.returns.reading.flufl import read_known
@@ -45,8 +45,12 @@ def _read(octets: bytes, ours: Callable[[str], bool] | None, limit: int) -> Read
     if ours(id) if ours is not None and id else looks_ours(message, id):
         reading = Reading(kind=Unclear.OWN, reader="own", problem="it is a copy of an email of ours")
     else:
-        reading = _first(message) or Reading(kind=Unclear.UNREADABLE, problem=_problem(octets, message))
+        reading = _first(message) or _unreadable(octets, message)
     return replace(reading, message_id=id, envelope_to=_envelope_to(message))
+
+
+def _unreadable(octets: bytes, message: Opened) -> Reading:
+    return Reading(kind=Unclear.UNREADABLE, author=author_of(message), problem=_problem(octets, message))
 
 
 def _first(message: Opened) -> Reading | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 
+from postroom.returns.reading.addresses import addresses_in
 from postroom.returns.reading.decoding import words
 from postroom.returns.reading.opening import Opened, raw
 
@@ -41,14 +43,45 @@ _OPENING = re.compile(
     r"|impossibile recapitare|n'a pas été remis|nessun recapito",
     re.IGNORECASE,
 )
+_NUMBERS = re.compile(
+    r"(?<![\w./-])[45]\d\d[\s-]{1,3}[#(]?[45]\.\d{1,3}\.\d{1,3}(?![\d.]*\d)|#[45]\.\d{1,3}\.\d{1,3}(?![\d.]*\d)"
+)
+"""A reply code before a status, or a status with a mark: no date, no version and no address of a host."""
+_NEAR = 600
+"""Characters before such numbers in which an address stands."""
+_MOST_NUMBERS = 20
 _PASSED_ON = re.compile(r"\s*(?:re|aw|antw|sv|fwd?|wg|tr|rv|i|enc)\s*:", re.IGNORECASE)
 
 
 def looks_like_a_report(opened: Opened) -> bool:
-    """Whether sender, subject and sentences make it one: two of the three.
+    """Whether sender, subject and sentences make it one: two of the three. In a language of which no words are known,
+    the numbers of a failure beside an address are the sentence.
 
     A person who passes one on writes none, and neither does one who is away, though their programs too write as nobody.
     """
+    return _is_worded(opened) or is_told_in_numbers(opened)
+
+
+def is_told_in_numbers(opened: Opened) -> bool:
+    """Whether it comes from a program that delivers mail, and has the numbers of a failure near an address."""
+    if _PASSED_ON.match(words(raw(opened.headers, "Subject"))):
+        return False
+    if not is_from_daemon(opened) and raw(opened.headers, "Return-Path").strip() != "<>":
+        return False
+    report = opened.report[:20_000]
+    return any(addresses_in(report[max(0, each.start() - _NEAR) : each.start()]) for each in _numbers(opened))
+
+
+def goes_on_by_numbers(opened: Opened) -> bool:
+    """Whether nothing but numbers tells, and all of them are of a failure that may pass: then no more is said."""
+    return not _is_worded(opened) and all(each[0].lstrip("#").startswith("4") for each in _numbers(opened))
+
+
+def _numbers(opened: Opened) -> list[re.Match[str]]:
+    return list(islice(_NUMBERS.finditer(opened.report[:20_000]), _MOST_NUMBERS))
+
+
+def _is_worded(opened: Opened) -> bool:
     subject = words(raw(opened.headers, "Subject"))
     if "X-Failed-Recipients" in opened.headers:
         return True

@@ -14,7 +14,7 @@ _LIKELY = re.compile(
     r"[^\n]{0,60}?(?<![\w.:/-])([45]\d\d)(?=[\s\-:;,)\]>#<(]|$)",
     re.IGNORECASE,
 )
-_STRONG = re.compile(r"(?<![\w.:/-])([45]\d\d)[\s-]{1,3}[#(]?(?=[245]\.\d{1,3}\.\d{1,3}(?![\d.]*\d))")
+_STRONG = re.compile(r"(?<![\w./-])([45]\d\d)[\s-]{1,3}[#(]?(?=[245]\.\d{1,3}\.\d{1,3}(?![\d.]*\d))")
 _AT_BEGINNING = re.compile(r"^[ \t<>:*;(]{0,12}([45]\d\d)(?=[\s\-:;,)\]>#<(])", re.MULTILINE)
 _END = re.compile(r"\n[ \t]*\n|\n[ \t]*>>>|\n[ \t<]*(?=[245]\d\d )")
 """Where the words end: with the paragraph, the next command, the next reply."""

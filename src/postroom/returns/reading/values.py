@@ -62,6 +62,9 @@ class Reading:
     """Of a complaint: `abuse`, `auth-failure`, …"""
     until: date | None = None
     """Of an answer by a program: the day from which its owner is back, where it says so."""
+    author: str = ""
+    """Of what is unreadable: the address of the person who seems to have written it. Where that is somebody to whom we
+    write, it is an answer; the octets alone do not tell."""
     reader: str = ""
     """Which reader recognised it: `dsn`, `arf`, `flufl`, `words`, `thread`, …"""
     problem: str = ""

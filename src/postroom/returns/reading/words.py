@@ -15,7 +15,7 @@ from postroom.returns.reading.decoding import words
 from postroom.returns.reading.opening import Opened, raw
 from postroom.returns.reading.original import about, original_recipients
 from postroom.returns.reading.prose import origins_of, said_of, without_origins
-from postroom.returns.reading.reports import looks_like_a_report
+from postroom.returns.reading.reports import goes_on_by_numbers, looks_like_a_report
 from postroom.returns.reading.saying import saying
 from postroom.returns.reading.values import Reading, Returned
 from postroom.vocabulary import BounceClass, Return
@@ -36,7 +36,7 @@ def read_words(opened: Opened) -> Reading | None:
     named = _named(opened)
     if not named:
         return None
-    kind = Return.DEFERRED if _delays(opened) else Return.BOUNCED
+    kind = Return.DEFERRED if _delays(opened) or goes_on_by_numbers(opened) else Return.BOUNCED
     recipients = tuple(returned(opened, address, kind, alone=len(named) == 1) for address in named)
     return Reading(kind=kind, recipients=recipients, about=about(opened), reader="words")
 

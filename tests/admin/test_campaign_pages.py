@@ -334,6 +334,24 @@ async def test_people_are_found_by_part_and_status_and_paged_by_a_cursor(browser
     assert "ada@x.example" in (await browser.get(f"{PAGE}&status=nonsense&after=nonsense&waiting=-1")).text
 
 
+async def test_a_campaign_goes_on_telling_the_steps_it_was_launched_with_when_its_sequence_is_edited(
+    browser: AsyncClient,
+) -> None:
+    """The newest version is nobody's yet: its subjects were never sent, and its steps are not those of the funnel."""
+    await drafted(browser)
+    await press(browser, SEQUENCE, SEQUENCE, act="save", version="1", **steps("Hello", "And again", "And at last"))
+    await press(browser, PAGE, PAGE.replace("?", "/launch?"), confirmed="1")
+    await press(browser, SEQUENCE, SEQUENCE, act="save", version="2", **steps("Hello", **{"subject-1": "Otherwise"}))
+    page = await browser.get(PAGE)
+
+    assert "6 mails = 0 sent + 6 waiting" in text_of(page)
+    assert re.findall(r'class="funnel-name">(\d)', page.text) == ["1", "2", "3"], "the funnel adds up to the sum"
+    assert ("1. About {{ company }}" in text_of(page), "Otherwise" in page.text) == (True, False)
+    assert "2 prospects · 3 steps" in text_of(page)
+    assert "active 1 of 3" in text_of(page)
+    assert "Spring , version 2 It was edited since: version 3 is for" in text_of(page)
+
+
 # The sequence
 
 

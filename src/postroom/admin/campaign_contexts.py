@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from postroom.admin.addresses import plain
 from postroom.admin.campaign_charts import Calendar, Piece, WeekDay, progress_pieces
+from postroom.admin.campaign_funnel import Funnel, funnel_of
 from postroom.admin.campaign_places import Place, segment
 from postroom.admin.campaign_wording import Explained
 from postroom.campaigns.arithmetic.window import Opening
@@ -176,11 +177,9 @@ class CampaignPage:
     def pieces(self) -> tuple[Piece, ...]:
         return progress_pieces(self.numbers.progress)
 
-    def step_pieces(self, number: int) -> tuple[Piece, ...]:
-        return progress_pieces(self.numbers.steps.get(number, Progress()))
-
-    def step(self, number: int) -> Progress:
-        return self.numbers.steps.get(number, Progress())
+    @property
+    def funnel(self) -> Funnel:
+        return funnel_of(self.whole.draft.sequence, self.numbers.by_step)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,7 @@ from postroom.campaigns.drafts.workspace import workspace_settings
 from postroom.campaigns.looking.explaining import Explained, explain
 from postroom.campaigns.looking.pages import (
     LONGEST_PAGE,
+    ByStep,
     FoundEnrolments,
     Progress,
     campaign_workspaces,
@@ -65,7 +66,7 @@ class Numbers:
     """One campaign in numbers."""
 
     progress: Progress
-    steps: Mapping[int, Progress]
+    by_step: ByStep
     sent: Mapping[date, int]
     """Its mails by window day."""
     days: tuple[CountedDay, ...]
@@ -134,7 +135,7 @@ class CampaignLookVerbs(Shell):
         progress = yield from progress_of(workspace, [id])
         return Numbers(
             progress=progress[id],
-            steps=(yield from progress_by_step(workspace, id)),
+            by_step=(yield from progress_by_step(workspace, id)),
             sent=(yield from sent_by_day(workspace, id)),
             days=(yield from days_counted(workspace)),
         )

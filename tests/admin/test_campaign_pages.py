@@ -352,6 +352,57 @@ async def test_a_campaign_goes_on_telling_the_steps_it_was_launched_with_when_it
     assert "Spring , version 2 It was edited since: version 3 is for" in text_of(page)
 
 
+REFRESH = {"X-Postroom-Refresh": "1"}
+"""How an open page asks for itself again."""
+
+
+def regions(page: Response) -> list[str]:
+    """What of a page its script puts in place anew."""
+    return re.findall(r'id="([^"]+)" data-live', page.text)
+
+
+async def test_an_open_page_hears_of_everything_that_happens_to_its_campaign_elsewhere(browser: AsyncClient) -> None:
+    """Status, buttons, banner and calendar with the numbers, and of a paused one that it goes on."""
+    await launched(browser)
+    running = await browser.get(PAGE)
+    await press(browser, PAGE, PAGE.replace("?", "/pause?"), reason="the words are wrong")
+    paused = await browser.get(PAGE, headers=REFRESH)
+    await press(browser, PAGE, PAGE.replace("?", "/cancel?"), confirmed="1")
+    ended = await browser.get(PAGE, headers=REFRESH)
+
+    live = ["head", "sum", "by-day", "funnel", "waiting"]
+    assert (regions(running), regions(paused), regions(ended)) == (live, live, [])
+    for page, words in ((paused, "the words are wrong. Nothing of it leaves"), (ended, "Launch again…")):
+        head = page.text.partition('id="head"')[2].partition('id="sum"')[0]
+        assert words in " ".join(head.split())
+        assert 'id="by-day"' in page.text, "and what was planned is taken back"
+    assert "1 planned" in running.text
+    assert "planned; " not in paused.text
+
+
+async def test_the_calendar_moves_with_the_sum(browser: AsyncClient, outbox: AsyncOutbox) -> None:
+    """What has left since somebody looked ahead is sent, and planned no more."""
+    await launched(browser)
+    assert "<b>0</b> sent</li>" in (await browser.get(PAGE)).text
+    async with outbox.transaction() as connection:
+        await connection.execute(
+            "UPDATE postroom_campaign_mails SET state = 'sent', day = '2026-03-06' WHERE number = 1"
+        )
+    page = await browser.get(PAGE, headers=REFRESH)
+
+    assert "2 mails = 1 sent + 1 waiting" in text_of(page)
+    calendar = page.text.partition('id="by-day"')[2]
+    assert ("<b>1</b> sent</li>" in calendar, "<b>1</b> planned</li>" in calendar) == (True, True)
+
+
+async def test_the_banner_of_a_paused_campaign_is_one_sentence(browser: AsyncClient) -> None:
+    await launched(browser)
+    await press(browser, PAGE, PAGE.replace("?", "/pause?"), reason="we wait")
+    page = await browser.get(PAGE)
+
+    assert re.search(r'role="note"><p>Paused <time[^>]*>[^<]*</time>: we wait\. Nothing[^<]*</p></div>', page.text)
+
+
 # The sequence
 
 

@@ -131,6 +131,18 @@ def calendar(facts: Facts) -> Calendar | None:
     )
 
 
+def still_planned(planned: Mapping[date, int], waiting: int) -> dict[date, int]:
+    """What is left of a plan that was made a moment ago, of which so many mails still wait: the earliest have left."""
+    gone = max(sum(planned.values()) - waiting, 0)
+    left = {}
+    for day, count in sorted(planned.items()):
+        taken = min(gone, count)
+        gone -= taken
+        if count > taken:
+            left[day] = count - taken
+    return left
+
+
 def _sum(facts: Facts, day: date) -> int:
     return sum(counts.get(day, 0) for counts in (facts.sent, facts.planned, facts.others))
 

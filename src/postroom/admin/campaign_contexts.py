@@ -169,9 +169,16 @@ class CampaignPage:
         return ACTS[self.status]
 
     @property
+    def launched(self) -> bool:
+        """Whether it ever was; what was cancelled as a draft has neither mails nor days."""
+        return self.whole.campaign.launched_at is not None
+
+    @property
     def live(self) -> bool:
-        """Whether there is news to look for; one of many thousands is not counted every few seconds."""
-        return self.status is CampaignStatus.RUNNING and self.numbers.progress.total <= 30_000
+        """Whether there is news to look for, that somebody else resumes it, too; one of many thousands of mails is not
+        counted every few seconds."""
+        under_way = self.status in (CampaignStatus.RUNNING, CampaignStatus.PAUSED)
+        return under_way and self.numbers.progress.total <= 30_000
 
     @property
     def pieces(self) -> tuple[Piece, ...]:

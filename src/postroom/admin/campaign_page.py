@@ -11,7 +11,7 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from postroom.accounts.values import Person
-from postroom.admin.campaign_charts import Calendar, Facts, calendar
+from postroom.admin.campaign_charts import Calendar, Facts, calendar, still_planned
 from postroom.admin.campaign_contexts import CampaignPage, PeopleAddress, ProspectPage, ThreadMail
 from postroom.admin.campaign_places import Place, campaigns_of, looks_of, outlook_of
 from postroom.admin.campaign_waiting import thread_of, waiting_mails
@@ -37,7 +37,7 @@ MOST_FORECAST = 60_000
 async def campaign_page(
     request: Request, person: Person, place: Place, id: str, *, status: int = 200, **more: Any
 ) -> Response:
-    """All of one campaign; what is beside its numbers does not change by itself, and is not drawn again for news."""
+    """All of one campaign. Its forecast does not change by itself, and is not made again for news."""
     seen, looks = person.workspaces, looks_of(request)
     whole = await campaigns_of(request).status(place.workspace, id, workspaces=seen)
     numbers = await looks.numbers(place.workspace, id, workspaces=seen)
@@ -110,7 +110,9 @@ def _drawn(
     whole: WholeCampaign, numbers: Numbers, outlook: Outlook, forecast: Forecast | None, *, now: datetime
 ) -> Calendar | None:
     settings = whole.draft.settings.sending
-    planned = {day.day: day.planned for day in forecast.days} if forecast else dict(outlook.of(whole.campaign.id))
+    planned = {day.day: day.planned for day in forecast.days} if forecast else {}
+    if whole.campaign.status is CampaignStatus.RUNNING:
+        planned = still_planned(outlook.of(whole.campaign.id), numbers.progress.waiting)
     others = dict(outlook.beside(whole.campaign.id))
     others |= {day.day: day.others for day in forecast.days} if forecast else {}
     for day, mails in _sent_by_others(numbers):

@@ -149,6 +149,32 @@ async def test_what_is_wrong_with_a_new_campaign_stands_beside_its_field(
     assert "No campaign yet" in page.text
 
 
+async def test_a_text_that_is_too_long_is_told_so_when_all_of_it_has_come(browser: AsyncClient) -> None:
+    """A browser that is answered while it still sends sees a connection that was reset, and no page."""
+    left = 10
+
+    async def pasted() -> AsyncIterator[bytes]:
+        nonlocal left
+        yield b"text="
+        while left:
+            left -= 1
+            yield b"a" * 1_000_000
+
+    form = {"Content-Type": "application/x-www-form-urlencoded", "Content-Length": str(10_000_005)}
+    page = await browser.post(LIST, content=pasted(), headers={**form, "Referer": f"http://localhost{LIST}"})
+    other = await browser.post(
+        LIST, content=b"text=" + b"a" * 3_000_000, headers=form | {"Referer": "http://x.example"}
+    )
+    chinese = await press(browser, LIST, LIST, **{**NEW, "text": "字" * 199_999})
+
+    assert (page.status_code, left) == (413, 0)
+    assert "A text in the form is over 2 MB" in text_of(page)
+    assert f'href="{LIST}">Back to the page</a>' in page.text
+    assert (other.status_code, "Back to the page" in other.text) == (413, False)
+    assert chinese.status_code == 303, "the longest that a step may have fits, in any script"
+    assert 'maxlength="200000"' in (await browser.get(LIST)).text
+
+
 async def test_the_list_tells_how_far_each_has_come_when_it_ends_and_why_it_waits(browser: AsyncClient) -> None:
     await launched(browser)
     page = await browser.get(LIST)

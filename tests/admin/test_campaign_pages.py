@@ -203,6 +203,23 @@ async def test_an_import_reports_every_row_that_was_not_taken_and_offers_the_row
     assert answer.headers["content-disposition"] == 'attachment; filename="import-report.csv"'
 
 
+async def test_the_report_of_many_rows_can_be_downloaded_and_says_what_it_leaves_out(browser: AsyncClient) -> None:
+    """The page sends it along with a form, which takes so much and no more."""
+    await drafted(browser)
+    rows = "".join(f"né,,{'é' * 60}\n" for _ in range(6_000))
+    page = await upload(browser, b"email,name,company\n" + rows.encode())
+    kept = re.search(r'<textarea name="report"[^>]*>(.*?)</textarea>', page.text, re.DOTALL)
+    assert kept is not None
+    told = re.search(r"100 of 6,000 rows are shown; the file has the first ([\d,]+), and ([\d,]+) are", text_of(page))
+    assert told is not None
+    filed, left_out = (int(each.replace(",", "")) for each in told.groups())
+    answer = await press(browser, PAGE, PAGE.replace("?", "/report?"), report=unescape(kept[1]).replace("\n", "\r\n"))
+
+    assert (answer.status_code, answer.text) == (200, unescape(kept[1]))
+    assert answer.text.count("\n") == filed + 1
+    assert (filed > 1_000, filed + left_out) == (True, 6_000)
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [

@@ -114,8 +114,10 @@ class Report:
     imported: Imported
     rows: tuple[RowReport, ...]
     """Those to look at: refused, twice there, or different from what is stored."""
-    more: int
-    """How many of these are not shown."""
+    count: int
+    """How many there are, shown or not."""
+    filed: int
+    """How many of them are in the file, the first."""
     file: str
     """The same as CSV, to be kept."""
 

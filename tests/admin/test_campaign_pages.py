@@ -239,6 +239,14 @@ async def test_a_file_that_cannot_be_read_is_refused_with_the_remedy(
     assert "2 prospects" in text_of(page)
 
 
+async def test_a_file_of_headings_alone_says_that_it_has_no_rows(browser: AsyncClient) -> None:
+    await drafted(browser)
+    page = await upload(browser, b"email,name\n")
+
+    assert "The file has no rows" in page.text
+    assert ("The file was imported" in page.text, "0 added" in page.text) == (False, False)
+
+
 async def test_an_import_without_a_file_says_what_is_missing(browser: AsyncClient) -> None:
     await drafted(browser)
     page = await press(browser, PAGE, PAGE.replace("?", "/import?"))

@@ -403,6 +403,67 @@ async def test_a_campaign_goes_on_telling_the_steps_it_was_launched_with_when_it
     assert "Spring , version 2 It was edited since: version 3 is for" in text_of(page)
 
 
+async def test_why_mail_waits_is_told_in_numbers_and_a_page_of_it_is_long(browser: AsyncClient) -> None:
+    await drafted(browser)
+    await upload(browser, b"email,name\n" + b"".join(b"p%d@many.example,P\n" % number for number in range(20)))
+    form = steps("Hello {{ name }}", "Again", **{"subject-1": "Hello"})
+    await press(browser, SEQUENCE, SEQUENCE, act="save", version="1", **form)
+    await press(browser, PAGE, PAGE.replace("?", "/launch?"), confirmed="1")
+    page = await browser.get(PAGE)
+
+    assert "22 window closed · 22 after another step" in text_of(page)
+    assert "ada@x.example step 2 after step 1" in text_of(page)
+    onward = re.search(r'href="([^"]*)">Next →</a>', page.text.partition('id="waiting"')[2])
+    assert (page.text.count('<li><div class="what">'), onward is not None) == (25, True)
+    second = await browser.get(unescape(onward[1] if onward else ""))
+    assert second.text.count('<li><div class="what">') == 19
+    assert "22 window closed · 22 after another step" in text_of(second), "they are of the whole campaign"
+
+
+async def test_what_has_come_to_its_end_leads_to_whose_it_was(browser: AsyncClient, outbox: AsyncOutbox) -> None:
+    await launched(browser)
+    async with outbox.transaction() as connection:
+        await connection.execute("UPDATE postroom_campaign_mails SET state = 'dead' WHERE number = 2")
+    page = await browser.get(PAGE)
+    links = [unescape(each) for each in re.findall(r'href="([^"]*)#people">', page.text.partition('id="sum"')[2])]
+    dead, active = await browser.get(links[0]), await browser.get(links[1])
+
+    assert links[:2] == [f"{PAGE}&mail=dead", f"{PAGE}&status=active"]
+    assert 'class="sum-part sum-dead"' in page.text
+    people = [each.text.partition('id="people"')[2] for each in (dead, active)]
+    assert [("ada@x" in each, "bob@x" in each) for each in people] == [(False, True), (True, True)]
+    assert 'value="dead" selected' in dead.text
+
+
+async def test_a_draft_that_was_cancelled_has_no_numbers_and_offers_no_import(browser: AsyncClient) -> None:
+    assert (await press(browser, LIST, LIST, **NEW)).status_code == 303
+    await press(browser, PAGE, PAGE.replace("?", "/cancel?"), confirmed="1")
+    page = await browser.get(PAGE)
+
+    assert "Nobody was in it Prospects come into a campaign while it is a draft." in text_of(page)
+    assert [words for words in ("Import a file", "People:", "mails =", "1 mails") if words in text_of(page)] == []
+    assert re.search("cancelled (now|.* ago)", text_of(await browser.get(LIST)))
+
+
+async def test_numbers_of_one_are_told_as_one_and_nobody_dead_is_no_alarm(browser: AsyncClient) -> None:
+    assert (await press(browser, LIST, LIST, **NEW)).status_code == 303
+    await upload(browser, PEOPLE.rpartition(b"bob")[0])
+    await press(browser, PAGE, PAGE.replace("?", "/launch?"), confirmed="1")
+    page = await browser.get(PAGE)
+
+    assert "1 mail = 0 sent + 1 waiting + 0 stopped + 0 dead" in text_of(page)
+    assert "sum-dead" not in page.text
+
+
+async def test_names_are_shown_in_their_own_direction(browser: AsyncClient) -> None:
+    await drafted(browser, name="مرحبا", id="spring")
+    await upload(browser, "email,name\nada2@x.example,שלום (עדה)\n".encode())
+
+    assert "<h1><bdi>مرحبا</bdi></h1>" in (await browser.get(PAGE)).text
+    assert "<bdi>שלום (עדה)</bdi>" in (await browser.get(PAGE)).text
+    assert "<bdi>مرحبا</bdi></a>" in (await browser.get(LIST)).text
+
+
 REFRESH = {"X-Postroom-Refresh": "1"}
 """How an open page asks for itself again."""
 

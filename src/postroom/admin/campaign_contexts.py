@@ -35,6 +35,8 @@ ACTS: Mapping[CampaignStatus, tuple[str, ...]] = {
 }
 """What a person can do to a campaign."""
 _ORDER = tuple(ACTS)
+ENDS_OF_MAIL = ("sent", "stopped", "dead")
+"""What people are looked for by that a mail of theirs has come to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,8 @@ class PeopleAddress:
 
     q: str = ""
     status: str = ""
+    mail: str = ""
+    """Where a mail of theirs has come to."""
     after: str = ""
     waiting: str = ""
     """Behind which waiting mail the list of those goes on."""
@@ -53,6 +57,8 @@ class PeopleAddress:
         known = {each.name: plain(given.get(each.name)) for each in fields(cls)}
         if known["status"] not in set(EnrolmentStatus):
             known["status"] = ""
+        if known["mail"] not in ENDS_OF_MAIL:
+            known["mail"] = ""
         for name in ("after", "waiting"):
             known[name] = known[name] if _is_number(known[name]) else ""
         return cls(**known)
@@ -63,7 +69,7 @@ class PeopleAddress:
 
     @property
     def narrowed(self) -> bool:
-        return bool(self.q or self.status)
+        return bool(self.q or self.status or self.mail)
 
     def path(self, place: Place, id: str, **changes: object) -> str:
         """The address with something else; from the first page unless told otherwise."""
@@ -134,6 +140,21 @@ class WaitingMail:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingList:
+    """Mails that have not left, a page of them; and those that never will, in numbers."""
+
+    mails: tuple[WaitingMail, ...] = ()
+    after: int | None = None
+    """Where the list goes on; None where it ends."""
+    reasons: tuple[str, ...] = ()
+    """How many wait for what: `117 window closed`."""
+    counted: int | None = None
+    """So many were looked at for that, the first; None: all."""
+    stopped: Mapping[str, int] = field(default_factory=dict)
+    """Mails that will not leave, by reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignPage:
     """`/admin/campaigns/{id}`."""
 
@@ -145,10 +166,7 @@ class CampaignPage:
     forecast: Forecast | None
     """Of a draft."""
     checked: Checked | None
-    waiting: tuple[WaitingMail, ...]
-    waiting_after: int | None
-    stopped: Mapping[str, int]
-    """Mails that will not leave, by reason."""
+    waiting: WaitingList
     people: FoundEnrolments
     address: PeopleAddress
     report: Report | None = None

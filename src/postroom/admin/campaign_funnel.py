@@ -1,4 +1,4 @@
-"""The steps of a campaign as its page shows them: those that its people were pinned to, whatever the sequence says now."""
+"""The steps of a campaign as its page shows them: those that its people were pinned to, whatever was edited since."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FunnelStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Funnel:
-    """The versions of a sequence that a campaign sends: the newest before its launch, those it was pinned to after it."""
+    """The versions of a sequence that a campaign sends: before its launch the newest, then those it was pinned to."""
 
     versions: Mapping[int, tuple[Step, ...]]
     newest: int

@@ -44,7 +44,6 @@ async def campaign_page(
     outlook = await outlook_of(request, person, place.workspace)
     address = PeopleAddress.read(request.query_params)
     forecast = None if is_refresh(request) else await draft_forecast(request, person, place, whole)
-    waiting, waiting_after, stopped = await waiting_mails(request, person, place, whole, address)
     page = CampaignPage(
         place=place,
         whole=whole,
@@ -53,11 +52,15 @@ async def campaign_page(
         calendar=_drawn(whole, numbers, outlook, forecast, now=looks.now()),
         forecast=forecast,
         checked=await asked_check(request, person, place, id) if "check" in request.query_params else None,
-        waiting=waiting,
-        waiting_after=waiting_after,
-        stopped=stopped,
+        waiting=await waiting_mails(request, person, place, whole, address),
         people=await looks.people(
-            place.workspace, id, part=address.q, status=address.status, after=address.number, workspaces=seen
+            place.workspace,
+            id,
+            part=address.q,
+            status=address.status,
+            mail=address.mail,
+            after=address.number,
+            workspaces=seen,
         ),
         address=address,
         **more,

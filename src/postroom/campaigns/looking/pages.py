@@ -117,11 +117,13 @@ def find_enrolments(
     *,
     part: str = "",
     status: str = "",
+    mail: str = "",
     after: int = 0,
     limit: int = LONGEST_PAGE,
     looked: int = LOOKED_AT,
 ) -> Plan[FoundEnrolments]:
-    """The next people of a campaign whose address or name has `part` in it, in the order of enrolment.
+    """The next people of a campaign whose address or name has `part` in it, in the order of enrolment; those alone
+    who have a mail in the state `mail`, where one is named.
 
     One look goes through `looked` of them at most; `after` says where to go on.
     """
@@ -131,6 +133,7 @@ def find_enrolments(
         campaign=campaign,
         part=_escaped(part.lower()) if part else None,
         status=status or None,
+        mail=mail or None,
         after=after,
         looked=looked,
         limit=limit + 1,

@@ -61,6 +61,15 @@ FROM (
 JOIN postroom.prospects p ON p.workspace = e.workspace AND p.id = e.prospect_id
 WHERE (:status::text IS NULL OR e.status = :status::text)
     AND (
+        :mail::text IS NULL
+        OR EXISTS (
+            SELECT 1
+            FROM postroom.campaign_mails m
+            WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
+                AND m.state = :mail::text
+        )
+    )
+    AND (
         :part::text IS NULL
         OR p.normal_address LIKE '%' || :part::text || '%' ESCAPE '\'
         OR lower(p.name) LIKE '%' || :part::text || '%' ESCAPE '\'

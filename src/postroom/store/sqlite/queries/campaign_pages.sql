@@ -61,6 +61,15 @@ FROM (
 JOIN postroom_prospects p ON p.workspace = e.workspace AND p.id = e.prospect_id
 WHERE (:status IS NULL OR e.status = :status)
     AND (
+        :mail IS NULL
+        OR EXISTS (
+            SELECT 1
+            FROM postroom_campaign_mails m
+            WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
+                AND m.state = :mail
+        )
+    )
+    AND (
         :part IS NULL
         OR p.normal_address LIKE '%' || :part || '%' ESCAPE '\'
         OR lower(p.name) LIKE '%' || :part || '%' ESCAPE '\'

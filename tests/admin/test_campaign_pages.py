@@ -515,6 +515,22 @@ async def test_the_banner_of_a_paused_campaign_is_one_sentence(browser: AsyncCli
     assert re.search(r'role="note"><p>Paused <time[^>]*>[^<]*</time>: we wait\. Nothing[^<]*</p></div>', page.text)
 
 
+async def test_the_calendar_is_drawn_for_the_mails_and_says_what_it_cuts(browser: AsyncClient) -> None:
+    """With a thousand a day, sixty mails were a line at the bottom."""
+    await drafted(browser)
+    rows = b"".join(b"p%d@many.example,P\n" % number for number in range(58))
+    await upload(browser, b"email,name\n" + rows)
+    await press(browser, SENDING, SENDING, **{**SETTINGS, "version": "1", "daily_quota": "1000", "ramp_up": "10, 5"})
+    await press(browser, PAGE, PAGE.replace("?", "/launch?"), confirmed="1")
+    page = await browser.get(PAGE)
+
+    assert "50 a day</span>" in page.text
+    assert "may leave, up to 1,000: more than is drawn" in text_of(page)
+    cut = [" day-beyond" in each for each in re.findall(r"; 1,000 may leave</title>.*?</g>", page.text)]
+    assert cut == [True] * len(cut)
+    assert re.search(r"The busiest day is Thu 12 Mar: 45 planned; 1,000 may leave by quota and ramp-up\.", page.text)
+
+
 # The sequence
 
 

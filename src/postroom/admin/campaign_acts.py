@@ -44,7 +44,7 @@ Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
 SHOWN = 100
 """Rows of a report on the page."""
 LONGEST_FILE = 400_000
-"""Bytes of a report in its file. The page sends it along, and a form makes three of a byte at most (`LONGEST_FIELD`)."""
+"""Bytes of a report in its file. The page sends it along, and a form makes three of a byte at most: `LONGEST_FIELD`."""
 ASKS_FIRST = ("launch", "cancel")
 ACTS_ON_CAMPAIGNS = ("launch", "pause", "resume", "cancel")
 ACTS_ON_PROSPECTS = ("pause", "resume", "stop")

@@ -272,11 +272,29 @@ async def test_a_check_names_what_is_wrong_and_a_launch_with_it_is_not_offered(b
     forced = await press(browser, PAGE, PAGE.replace("?", "/launch?"), confirmed="1")
 
     assert "Not ready yet" in checked.text
-    assert "steps[1].text there is no 'nmae' (2 prospects:" in text_of(checked)
-    assert "did you mean name?" in checked.text
+    for page in (checked, asked):
+        assert "steps[1].text there is no 'nmae' (2 prospects: ada@x.example , bob@x.example )" in text_of(page)
+        linked = dict(re.findall(r'<a href="([^"]*)">(ada@x.example|did you mean name\?)</a>', page.text))
+        assert [unescape(each).partition("/admin/")[2][:10] for each in linked] == ["campaigns/", "sequences/"]
+        editor = unescape(list(linked)[1])
+        assert editor.endswith("#step-1")
+        written = (await browser.get(editor)).text
+        assert ('value="ada@x.example"' in written, "there is no &#39;nmae&#39;" in written) == (True, True)
     assert ("cannot be launched yet" in text_of(asked), 'id="confirm"' in asked.text) == (True, False)
     assert (forced.status_code, "there is no 'nmae'" in text_of(forced)) == (422, True)
     assert 'class="status status-draft"' in (await browser.get(PAGE)).text
+
+
+async def test_a_check_of_an_empty_draft_says_what_to_do_on_the_page_and_not_in_a_shell(browser: AsyncClient) -> None:
+    assert (await press(browser, LIST, LIST, **NEW)).status_code == 303
+    checked = await browser.get(f"{PAGE}&check=1")
+    taken = await press(browser, LIST, LIST, **NEW)
+
+    assert "prospects there is none import a file of prospects" in text_of(checked)
+    assert f'href="{PAGE}#import">import a file of prospects</a>' in checked.text
+    assert f'href="{SENDING}">say when it sends</a>' in checked.text
+    assert "is there already; choose another id" in text_of(taken)
+    assert [page for page in (checked, taken) if "postroom campaign" in page.text] == []
 
 
 async def test_without_a_place_to_unsubscribe_at_the_check_says_so(

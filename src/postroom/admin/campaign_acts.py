@@ -23,7 +23,7 @@ from postroom.accounts.names import printable
 from postroom.accounts.values import Person, Role
 from postroom.admin.addresses import plain
 from postroom.admin.campaign_contexts import ACTS, CampaignConfirmPage, Report
-from postroom.admin.campaign_page import asked_check, campaign_page, draft_forecast
+from postroom.admin.campaign_page import asked_check, asked_findings, campaign_page, draft_forecast
 from postroom.admin.campaign_places import Place, campaigns_of, forget_outlook, id_in, looks_of, place_of, words
 from postroom.admin.notices import with_notice
 from postroom.admin.places import actor_of
@@ -153,6 +153,7 @@ async def _ask(
 ) -> Response:
     id, launching = whole.campaign.id, act == "launch"
     numbers = await looks_of(request).numbers(place.workspace, id, workspaces=person.workspaces)
+    checked = await asked_check(request, person, place, id) if launching else None
     page = CampaignConfirmPage(
         place=place,
         act=act,
@@ -160,7 +161,8 @@ async def _ask(
         action=place.prospect(id, prospect, act) if prospect else place.campaign(id, act),
         back=place.prospect(id, prospect) if prospect else place.campaign(id),
         progress=numbers.progress,
-        checked=await asked_check(request, person, place, id) if launching else None,
+        checked=checked,
+        findings=await asked_findings(request, person, place, whole, checked) if checked else (),
         forecast=await draft_forecast(request, person, place, whole) if launching else None,
         who=who,
     )

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from postroom.admin.addresses import plain
 from postroom.admin.campaign_charts import Calendar, Piece, WeekDay, progress_pieces
+from postroom.admin.campaign_findings import Finding
 from postroom.admin.campaign_funnel import Funnel, funnel_of
 from postroom.admin.campaign_places import Place, segment
 from postroom.admin.campaign_wording import Explained
@@ -166,6 +167,8 @@ class CampaignPage:
     forecast: Forecast | None
     """Of a draft."""
     checked: Checked | None
+    findings: tuple[Finding, ...]
+    """What that check has found."""
     waiting: WaitingList
     people: FoundEnrolments
     address: PeopleAddress
@@ -221,6 +224,7 @@ class CampaignConfirmPage:
     back: str
     progress: Progress
     checked: Checked | None = None
+    findings: tuple[Finding, ...] = ()
     forecast: Forecast | None = None
     who: str = ""
     """The prospect, if it is about one."""

@@ -13,6 +13,7 @@ from fastapi.responses import Response
 from postroom.accounts.values import Person
 from postroom.admin.campaign_charts import Calendar, Facts, calendar, still_planned
 from postroom.admin.campaign_contexts import CampaignPage, PeopleAddress, ProspectPage, ThreadMail
+from postroom.admin.campaign_findings import Finding, findings, people_in
 from postroom.admin.campaign_places import Place, campaigns_of, looks_of, outlook_of
 from postroom.admin.campaign_waiting import thread_of, waiting_mails
 from postroom.admin.notices import read_notice
@@ -44,6 +45,7 @@ async def campaign_page(
     outlook = await outlook_of(request, person, place.workspace)
     address = PeopleAddress.read(request.query_params)
     forecast = None if is_refresh(request) else await draft_forecast(request, person, place, whole)
+    checked = await asked_check(request, person, place, id) if "check" in request.query_params else None
     page = CampaignPage(
         place=place,
         whole=whole,
@@ -51,7 +53,8 @@ async def campaign_page(
         outlook=outlook,
         calendar=_drawn(whole, numbers, outlook, forecast, now=looks.now()),
         forecast=forecast,
-        checked=await asked_check(request, person, place, id) if "check" in request.query_params else None,
+        checked=checked,
+        findings=await asked_findings(request, person, place, whole, checked) if checked else (),
         waiting=await waiting_mails(request, person, place, whole, address),
         people=await looks.people(
             place.workspace,
@@ -95,6 +98,15 @@ async def asked_check(request: Request, person: Person, place: Place, id: str) -
             refused = Problem(severity=Severity.ERROR, field=error.field, problem=error.problem, remedy=error.remedy)
             return replace(checked, problems=(*checked.problems, refused))
     return checked
+
+
+async def asked_findings(
+    request: Request, person: Person, place: Place, whole: WholeCampaign, checked: Checked
+) -> tuple[Finding, ...]:
+    """The same as a page tells it."""
+    looks, people = looks_of(request), people_in(checked)
+    addresses = await looks.addresses(place.workspace, people, workspaces=person.workspaces)
+    return findings(checked, whole.draft, place, addresses)
 
 
 async def draft_forecast(request: Request, person: Person, place: Place, whole: WholeCampaign) -> Forecast | None:

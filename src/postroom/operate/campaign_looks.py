@@ -7,7 +7,7 @@ not there.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
@@ -236,6 +236,13 @@ class CampaignLookVerbs(Shell):
             return (yield from get_prospect(workspace, named))
         except NotInWorkspace:
             return (yield from find_prospect(workspace, named))
+
+    @asks
+    def addresses(self, workspace: str, ids: Sequence[str], *, workspaces: Workspaces = None) -> Plan[dict[str, str]]:
+        """The addresses of some prospects, by id; those who are not there are left out."""
+        check_seen(workspace, workspaces)
+        rows = (yield ask("prospects_by_id", workspace=workspace, ids=list(ids))) if ids else []
+        return {prospect.id: prospect.address for prospect in (read_prospect(row[1:]) for row in rows)}
 
     @asks
     def quota(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[tuple[CountedDay, ...]]:

@@ -149,6 +149,32 @@ async def test_what_is_wrong_with_a_new_campaign_stands_beside_its_field(
     assert "No campaign yet" in page.text
 
 
+async def test_a_text_that_is_too_long_is_told_so_when_all_of_it_has_come(browser: AsyncClient) -> None:
+    """A browser that is answered while it still sends sees a connection that was reset, and no page."""
+    left = 10
+
+    async def pasted() -> AsyncIterator[bytes]:
+        nonlocal left
+        yield b"text="
+        while left:
+            left -= 1
+            yield b"a" * 1_000_000
+
+    form = {"Content-Type": "application/x-www-form-urlencoded", "Content-Length": str(10_000_005)}
+    page = await browser.post(LIST, content=pasted(), headers={**form, "Referer": f"http://localhost{LIST}"})
+    other = await browser.post(
+        LIST, content=b"text=" + b"a" * 3_000_000, headers=form | {"Referer": "http://x.example"}
+    )
+    chinese = await press(browser, LIST, LIST, **{**NEW, "text": "字" * 199_999})
+
+    assert (page.status_code, left) == (413, 0)
+    assert "A text in the form is over 2 MB" in text_of(page)
+    assert f'href="{LIST}">Back to the page</a>' in page.text
+    assert (other.status_code, "Back to the page" in other.text) == (413, False)
+    assert chinese.status_code == 303, "the longest that a step may have fits, in any script"
+    assert 'maxlength="200000"' in (await browser.get(LIST)).text
+
+
 async def test_the_list_tells_how_far_each_has_come_when_it_ends_and_why_it_waits(browser: AsyncClient) -> None:
     await launched(browser)
     page = await browser.get(LIST)
@@ -177,6 +203,23 @@ async def test_an_import_reports_every_row_that_was_not_taken_and_offers_the_row
     assert answer.headers["content-disposition"] == 'attachment; filename="import-report.csv"'
 
 
+async def test_the_report_of_many_rows_can_be_downloaded_and_says_what_it_leaves_out(browser: AsyncClient) -> None:
+    """The page sends it along with a form, which takes so much and no more."""
+    await drafted(browser)
+    rows = "".join(f"né,,{'é' * 60}\n" for _ in range(6_000))
+    page = await upload(browser, b"email,name,company\n" + rows.encode())
+    kept = re.search(r'<textarea name="report"[^>]*>(.*?)</textarea>', page.text, re.DOTALL)
+    assert kept is not None
+    told = re.search(r"100 of 6,000 rows are shown; the file has the first ([\d,]+), and ([\d,]+) are", text_of(page))
+    assert told is not None
+    filed, left_out = (int(each.replace(",", "")) for each in told.groups())
+    answer = await press(browser, PAGE, PAGE.replace("?", "/report?"), report=unescape(kept[1]).replace("\n", "\r\n"))
+
+    assert (answer.status_code, answer.text) == (200, unescape(kept[1]))
+    assert answer.text.count("\n") == filed + 1
+    assert (filed > 1_000, filed + left_out) == (True, 6_000)
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [
@@ -194,6 +237,14 @@ async def test_a_file_that_cannot_be_read_is_refused_with_the_remedy(
 
     assert (page.status_code, told in text_of(page)) == (422, True)
     assert "2 prospects" in text_of(page)
+
+
+async def test_a_file_of_headings_alone_says_that_it_has_no_rows(browser: AsyncClient) -> None:
+    await drafted(browser)
+    page = await upload(browser, b"email,name\n")
+
+    assert "The file has no rows" in page.text
+    assert ("The file was imported" in page.text, "0 added" in page.text) == (False, False)
 
 
 async def test_an_import_without_a_file_says_what_is_missing(browser: AsyncClient) -> None:
@@ -221,11 +272,29 @@ async def test_a_check_names_what_is_wrong_and_a_launch_with_it_is_not_offered(b
     forced = await press(browser, PAGE, PAGE.replace("?", "/launch?"), confirmed="1")
 
     assert "Not ready yet" in checked.text
-    assert "steps[1].text there is no 'nmae' (2 prospects:" in text_of(checked)
-    assert "did you mean name?" in checked.text
+    for page in (checked, asked):
+        assert "steps[1].text there is no 'nmae' (2 prospects: ada@x.example , bob@x.example )" in text_of(page)
+        linked = dict(re.findall(r'<a href="([^"]*)">(ada@x.example|did you mean name\?)</a>', page.text))
+        assert [unescape(each).partition("/admin/")[2][:10] for each in linked] == ["campaigns/", "sequences/"]
+        editor = unescape(list(linked)[1])
+        assert editor.endswith("#step-1")
+        written = (await browser.get(editor)).text
+        assert ('value="ada@x.example"' in written, "there is no &#39;nmae&#39;" in written) == (True, True)
     assert ("cannot be launched yet" in text_of(asked), 'id="confirm"' in asked.text) == (True, False)
     assert (forced.status_code, "there is no 'nmae'" in text_of(forced)) == (422, True)
     assert 'class="status status-draft"' in (await browser.get(PAGE)).text
+
+
+async def test_a_check_of_an_empty_draft_says_what_to_do_on_the_page_and_not_in_a_shell(browser: AsyncClient) -> None:
+    assert (await press(browser, LIST, LIST, **NEW)).status_code == 303
+    checked = await browser.get(f"{PAGE}&check=1")
+    taken = await press(browser, LIST, LIST, **NEW)
+
+    assert "prospects there is none import a file of prospects" in text_of(checked)
+    assert f'href="{PAGE}#import">import a file of prospects</a>' in checked.text
+    assert f'href="{SENDING}">say when it sends</a>' in checked.text
+    assert "is there already; choose another id" in text_of(taken)
+    assert [page for page in (checked, taken) if "postroom campaign" in page.text] == []
 
 
 async def test_without_a_place_to_unsubscribe_at_the_check_says_so(
@@ -332,6 +401,152 @@ async def test_people_are_found_by_part_and_status_and_paged_by_a_cursor(browser
     assert "Nobody matches" in (await browser.get(f"{PAGE}&q=%25")).text
     assert "Nobody matches" in (await browser.get(f"{PAGE}&status=bounced")).text
     assert "ada@x.example" in (await browser.get(f"{PAGE}&status=nonsense&after=nonsense&waiting=-1")).text
+
+
+async def test_a_campaign_goes_on_telling_the_steps_it_was_launched_with_when_its_sequence_is_edited(
+    browser: AsyncClient,
+) -> None:
+    """The newest version is nobody's yet: its subjects were never sent, and its steps are not those of the funnel."""
+    await drafted(browser)
+    await press(browser, SEQUENCE, SEQUENCE, act="save", version="1", **steps("Hello", "And again", "And at last"))
+    await press(browser, PAGE, PAGE.replace("?", "/launch?"), confirmed="1")
+    await press(browser, SEQUENCE, SEQUENCE, act="save", version="2", **steps("Hello", **{"subject-1": "Otherwise"}))
+    page = await browser.get(PAGE)
+
+    assert "6 mails = 0 sent + 6 waiting" in text_of(page)
+    assert re.findall(r'class="funnel-name">(\d)', page.text) == ["1", "2", "3"], "the funnel adds up to the sum"
+    assert ("1. About {{ company }}" in text_of(page), "Otherwise" in page.text) == (True, False)
+    assert "2 prospects · 3 steps" in text_of(page)
+    assert "active 1 of 3" in text_of(page)
+    assert "Spring , version 2 It was edited since: version 3 is for" in text_of(page)
+
+
+async def test_why_mail_waits_is_told_in_numbers_and_a_page_of_it_is_long(browser: AsyncClient) -> None:
+    await drafted(browser)
+    await upload(browser, b"email,name\n" + b"".join(b"p%d@many.example,P\n" % number for number in range(20)))
+    form = steps("Hello {{ name }}", "Again", **{"subject-1": "Hello"})
+    await press(browser, SEQUENCE, SEQUENCE, act="save", version="1", **form)
+    await press(browser, PAGE, PAGE.replace("?", "/launch?"), confirmed="1")
+    page = await browser.get(PAGE)
+
+    assert "22 window closed · 22 after another step" in text_of(page)
+    assert "ada@x.example step 2 after step 1" in text_of(page)
+    onward = re.search(r'href="([^"]*)">Next →</a>', page.text.partition('id="waiting"')[2])
+    assert (page.text.count('<li><div class="what">'), onward is not None) == (25, True)
+    second = await browser.get(unescape(onward[1] if onward else ""))
+    assert second.text.count('<li><div class="what">') == 19
+    assert "22 window closed · 22 after another step" in text_of(second), "they are of the whole campaign"
+
+
+async def test_what_has_come_to_its_end_leads_to_whose_it_was(browser: AsyncClient, outbox: AsyncOutbox) -> None:
+    await launched(browser)
+    async with outbox.transaction() as connection:
+        await connection.execute("UPDATE postroom_campaign_mails SET state = 'dead' WHERE number = 2")
+    page = await browser.get(PAGE)
+    links = [unescape(each) for each in re.findall(r'href="([^"]*)#people">', page.text.partition('id="sum"')[2])]
+    dead, active = await browser.get(links[0]), await browser.get(links[1])
+
+    assert links[:2] == [f"{PAGE}&mail=dead", f"{PAGE}&status=active"]
+    assert 'class="sum-part sum-dead"' in page.text
+    people = [each.text.partition('id="people"')[2] for each in (dead, active)]
+    assert [("ada@x" in each, "bob@x" in each) for each in people] == [(False, True), (True, True)]
+    assert 'value="dead" selected' in dead.text
+
+
+async def test_a_draft_that_was_cancelled_has_no_numbers_and_offers_no_import(browser: AsyncClient) -> None:
+    assert (await press(browser, LIST, LIST, **NEW)).status_code == 303
+    await press(browser, PAGE, PAGE.replace("?", "/cancel?"), confirmed="1")
+    page = await browser.get(PAGE)
+
+    assert "Nobody was in it Prospects come into a campaign while it is a draft." in text_of(page)
+    assert [words for words in ("Import a file", "People:", "mails =", "1 mails") if words in text_of(page)] == []
+    assert re.search("cancelled (now|.* ago)", text_of(await browser.get(LIST)))
+
+
+async def test_numbers_of_one_are_told_as_one_and_nobody_dead_is_no_alarm(browser: AsyncClient) -> None:
+    assert (await press(browser, LIST, LIST, **NEW)).status_code == 303
+    await upload(browser, PEOPLE.rpartition(b"bob")[0])
+    await press(browser, PAGE, PAGE.replace("?", "/launch?"), confirmed="1")
+    page = await browser.get(PAGE)
+
+    assert "1 mail = 0 sent + 1 waiting + 0 stopped + 0 dead" in text_of(page)
+    assert "sum-dead" not in page.text
+
+
+async def test_names_are_shown_in_their_own_direction(browser: AsyncClient) -> None:
+    await drafted(browser, name="مرحبا", id="spring")
+    await upload(browser, "email,name\nada2@x.example,שלום (עדה)\n".encode())
+
+    assert "<h1><bdi>مرحبا</bdi></h1>" in (await browser.get(PAGE)).text
+    assert "<bdi>שלום (עדה)</bdi>" in (await browser.get(PAGE)).text
+    assert "<bdi>مرحبا</bdi></a>" in (await browser.get(LIST)).text
+
+
+REFRESH = {"X-Postroom-Refresh": "1"}
+"""How an open page asks for itself again."""
+
+
+def regions(page: Response) -> list[str]:
+    """What of a page its script puts in place anew."""
+    return re.findall(r'id="([^"]+)" data-live', page.text)
+
+
+async def test_an_open_page_hears_of_everything_that_happens_to_its_campaign_elsewhere(browser: AsyncClient) -> None:
+    """Status, buttons, banner and calendar with the numbers, and of a paused one that it goes on."""
+    await launched(browser)
+    running = await browser.get(PAGE)
+    await press(browser, PAGE, PAGE.replace("?", "/pause?"), reason="the words are wrong")
+    paused = await browser.get(PAGE, headers=REFRESH)
+    await press(browser, PAGE, PAGE.replace("?", "/cancel?"), confirmed="1")
+    ended = await browser.get(PAGE, headers=REFRESH)
+
+    live = ["head", "sum", "by-day", "funnel", "waiting"]
+    assert (regions(running), regions(paused), regions(ended)) == (live, live, [])
+    for page, words in ((paused, "the words are wrong. Nothing of it leaves"), (ended, "Launch again…")):
+        head = page.text.partition('id="head"')[2].partition('id="sum"')[0]
+        assert words in " ".join(head.split())
+        assert 'id="by-day"' in page.text, "and what was planned is taken back"
+    assert "1 planned" in running.text
+    assert "planned; " not in paused.text
+
+
+async def test_the_calendar_moves_with_the_sum(browser: AsyncClient, outbox: AsyncOutbox) -> None:
+    """What has left since somebody looked ahead is sent, and planned no more."""
+    await launched(browser)
+    assert "<b>0</b> sent</li>" in (await browser.get(PAGE)).text
+    async with outbox.transaction() as connection:
+        await connection.execute(
+            "UPDATE postroom_campaign_mails SET state = 'sent', day = '2026-03-06' WHERE number = 1"
+        )
+    page = await browser.get(PAGE, headers=REFRESH)
+
+    assert "2 mails = 1 sent + 1 waiting" in text_of(page)
+    calendar = page.text.partition('id="by-day"')[2]
+    assert ("<b>1</b> sent</li>" in calendar, "<b>1</b> planned</li>" in calendar) == (True, True)
+
+
+async def test_the_banner_of_a_paused_campaign_is_one_sentence(browser: AsyncClient) -> None:
+    await launched(browser)
+    await press(browser, PAGE, PAGE.replace("?", "/pause?"), reason="we wait")
+    page = await browser.get(PAGE)
+
+    assert re.search(r'role="note"><p>Paused <time[^>]*>[^<]*</time>: we wait\. Nothing[^<]*</p></div>', page.text)
+
+
+async def test_the_calendar_is_drawn_for_the_mails_and_says_what_it_cuts(browser: AsyncClient) -> None:
+    """With a thousand a day, sixty mails were a line at the bottom."""
+    await drafted(browser)
+    rows = b"".join(b"p%d@many.example,P\n" % number for number in range(58))
+    await upload(browser, b"email,name\n" + rows)
+    await press(browser, SENDING, SENDING, **{**SETTINGS, "version": "1", "daily_quota": "1000", "ramp_up": "10, 5"})
+    await press(browser, PAGE, PAGE.replace("?", "/launch?"), confirmed="1")
+    page = await browser.get(PAGE)
+
+    assert "50 a day</span>" in page.text
+    assert "may leave, up to 1,000: more than is drawn" in text_of(page)
+    cut = [" day-beyond" in each for each in re.findall(r"; 1,000 may leave</title>.*?</g>", page.text)]
+    assert cut == [True] * len(cut)
+    assert re.search(r"The busiest day is Thu 12 Mar: 45 planned; 1,000 may leave by quota and ramp-up\.", page.text)
 
 
 # The sequence

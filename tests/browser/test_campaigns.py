@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, FilePayload, Page, expect
 
+from postroom.operate.campaigns import CampaignOperations
 from tests.browser.house import House
-from tests.browser.outreach import LINKS, WORKSPACE, fill, outreach, table
+from tests.browser.outreach import BY, LINKS, WORKSPACE, fill, outreach, table
 
 W = f"?workspace={WORKSPACE}"
 ALWAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -82,11 +83,22 @@ def test_a_campaign_is_filled_checked_launched_watched_paused_and_resumed(house:
         expect(page.get_by_role("region", name="Waiting mails")).to_contain_text("quota used 1/1, next")
     assert [message.recipients for message in house.smtp.messages] == [("ada@x.example",)]
 
+    expect(page.locator("#by-day")).to_contain_text("1 sent")
+
+    campaigns = CampaignOperations(house.outbox)
+    campaigns.pause(WORKSPACE, "spring-letter", by=BY, reason="the words are looked at again")
+    expect(page.get_by_text("the words are looked at again. Nothing of it leaves")).to_be_visible()  # by itself, again
+    expect(page.get_by_role("button", name="Pause")).to_have_count(0)
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_text("The campaign runs again.")).to_be_visible()
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_text("The campaign is paused.")).to_be_visible()
     expect(page.get_by_role("region", name="Waiting mails")).to_contain_text("paused")
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_text("The campaign runs again.")).to_be_visible()
+    campaigns.cancel(WORKSPACE, "spring-letter", by=BY)
+    expect(page.get_by_text("Ended: there is no more news")).to_be_visible()
+    expect(page.get_by_role("button", name="Launch again…")).to_be_visible()
     page.get_by_role("link", name="ada@x.example").click()
     page.get_by_role("link", name="About Engines").click()
     expect(page.get_by_role("heading", name="About Engines")).to_be_visible()

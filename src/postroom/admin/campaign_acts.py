@@ -10,7 +10,7 @@ import csv
 import io
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO
@@ -23,7 +23,7 @@ from postroom.accounts.names import printable
 from postroom.accounts.values import Person, Role
 from postroom.admin.addresses import plain
 from postroom.admin.campaign_contexts import ACTS, CampaignConfirmPage, Report
-from postroom.admin.campaign_page import asked_check, campaign_page, draft_forecast
+from postroom.admin.campaign_page import asked_check, asked_findings, campaign_page, draft_forecast
 from postroom.admin.campaign_places import Place, campaigns_of, forget_outlook, id_in, looks_of, place_of, words
 from postroom.admin.notices import with_notice
 from postroom.admin.places import actor_of
@@ -43,8 +43,8 @@ Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
 
 SHOWN = 100
 """Rows of a report on the page."""
-KEPT = 5_000
-"""Rows of a report in its file."""
+LONGEST_FILE = 400_000
+"""Bytes of a report in its file. The page sends it along, and a form makes three of a byte at most: `LONGEST_FIELD`."""
 ASKS_FIRST = ("launch", "cancel")
 ACTS_ON_CAMPAIGNS = ("launch", "pause", "resume", "cancel")
 ACTS_ON_PROSPECTS = ("pause", "resume", "stop")
@@ -66,7 +66,7 @@ async def import_prospects(request: Request, person: Operator, id: str) -> Respo
         except InvalidCampaign as error:
             return await campaign_page(request, person, place, id, status=422, problem=error)
     forget_outlook(request, place.workspace)
-    report = Report(imported=imported, rows=tuple(noted.rows[:SHOWN]), more=noted.count - SHOWN, file=noted.file())
+    report = Report(imported=imported, rows=tuple(noted.rows), count=noted.count, filed=noted.filed, file=noted.file())
     return await campaign_page(request, person, place, id, report=report)
 
 
@@ -153,6 +153,7 @@ async def _ask(
 ) -> Response:
     id, launching = whole.campaign.id, act == "launch"
     numbers = await looks_of(request).numbers(place.workspace, id, workspaces=person.workspaces)
+    checked = await asked_check(request, person, place, id) if launching else None
     page = CampaignConfirmPage(
         place=place,
         act=act,
@@ -160,7 +161,8 @@ async def _ask(
         action=place.prospect(id, prospect, act) if prospect else place.campaign(id, act),
         back=place.prospect(id, prospect) if prospect else place.campaign(id),
         progress=numbers.progress,
-        checked=await asked_check(request, person, place, id) if launching else None,
+        checked=checked,
+        findings=await asked_findings(request, person, place, whole, checked) if checked else (),
         forecast=await draft_forecast(request, person, place, whole) if launching else None,
         who=who,
     )
@@ -186,11 +188,14 @@ async def _imported(
 
 
 class _Noted:
-    """The rows that somebody should look at, as many as are kept."""
+    """The rows that somebody should look at: the first of them, and as CSV as many as a file holds."""
 
     def __init__(self) -> None:
         self.rows: list[RowReport] = []
         self.count = 0
+        self.filed = 0
+        self._lines = [_line(COLUMNS)]
+        self._room = LONGEST_FILE
 
     def hear(self, row: RowReport) -> None:
         if row.outcome in (RowOutcome.ADDED, RowOutcome.UPDATED) or (
@@ -198,17 +203,26 @@ class _Noted:
         ):
             return
         self.count += 1
-        if len(self.rows) < KEPT:
+        if len(self.rows) < SHOWN:
             self.rows.append(row)
+        if self.filed == self.count - 1:  # and none behind one that was left out
+            self._file(_line([row.line, row.outcome.value, as_text(row.address), as_text(row.reason)]))
 
     def file(self) -> str:
         """As CSV; no cell is taken for a formula."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for row in self.rows:
-            writer.writerow([row.line, row.outcome.value, as_text(row.address), as_text(row.reason)])
-        return text.getvalue()
+        return "".join(self._lines)
+
+    def _file(self, line: str) -> None:
+        self._room -= len(line.encode())
+        if self._room >= 0:
+            self._lines.append(line)
+            self.filed += 1
+
+
+def _line(cells: Iterable[object]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    return text.getvalue()
 
 
 @contextmanager

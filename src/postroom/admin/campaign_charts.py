@@ -14,6 +14,8 @@ from postroom.campaigns.looking.pages import Progress
 
 WIDTH = 720
 HEIGHT = 160
+ROOMY = 2
+"""How many times the mails of the busiest day may leave on a day before the drawing goes by the mails alone."""
 LEAST = 2.0
 """The least height of a part that counts at least one mail."""
 BEFORE, BEHIND = 21, 42
@@ -47,6 +49,12 @@ class Day:
     pieces: tuple[Piece, ...]
     ceiling: float | None
     """Where the line of what may leave is drawn."""
+    beyond: bool
+    """More may leave than there is room for in the drawing: the line is at its edge."""
+
+    @property
+    def mails(self) -> int:
+        return self.sent + self.planned + self.others
 
     @property
     def label(self) -> str:
@@ -70,6 +78,11 @@ class Calendar:
     """There are more days than are drawn."""
 
     @property
+    def beyond(self) -> int | None:
+        """The most that may leave on a day, where that is more than is drawn."""
+        return max((day.allowed for day in self.days if day.beyond and day.allowed), default=None)
+
+    @property
     def first(self) -> date:
         return self.days[0].day
 
@@ -88,9 +101,12 @@ class Calendar:
 
     @property
     def summary(self) -> str:
+        """What is drawn, in words: each day with what may leave is in the table."""
+        busiest = max(self.days, key=lambda day: day.mails)
         return (
             f"From {self.first.day} {self.first:%b} to {self.last.day} {self.last:%b %Y}: "
-            f"{counted(self.sent)} sent, {counted(self.planned)} planned."
+            f"{counted(self.sent)} sent, {counted(self.planned)} planned. "
+            f"The busiest day is {busiest.label} by quota and ramp-up. The table beneath tells each day."
         )
 
 
@@ -119,8 +135,7 @@ def calendar(facts: Facts) -> Calendar | None:
     # A few days are not drawn as broad as the page.
     shown += [last + timedelta(days=number + 1) for number in range(7 - len(shown))]
     allowed = {day: _allowed(facts, day) for day in shown}
-    most = max(max((each or 0) for each in allowed.values()), *(_sum(facts, day) for day in shown))
-    top, width = round_up(most), WIDTH / len(shown)
+    top, width = _top(facts, allowed), WIDTH / len(shown)
     days = tuple(_day(facts, day, place * width, width, top, allowed[day]) for place, day in enumerate(shown))
     return Calendar(
         days=days,
@@ -131,8 +146,26 @@ def calendar(facts: Facts) -> Calendar | None:
     )
 
 
+def still_planned(planned: Mapping[date, int], waiting: int) -> dict[date, int]:
+    """What is left of a plan that was made a moment ago, of which so many mails still wait: the earliest have left."""
+    gone = max(sum(planned.values()) - waiting, 0)
+    left = {}
+    for day, count in sorted(planned.items()):
+        taken = min(gone, count)
+        gone -= taken
+        if count > taken:
+            left[day] = count - taken
+    return left
+
+
 def _sum(facts: Facts, day: date) -> int:
     return sum(counts.get(day, 0) for counts in (facts.sent, facts.planned, facts.others))
+
+
+def _top(facts: Facts, allowed: Mapping[date, int | None]) -> int:
+    """The upper edge: of the mails, and of what may leave where that is not so much that it would flatten them."""
+    mails = max(_sum(facts, day) for day in allowed)
+    return round_up(max(mails, *(each for each in allowed.values() if each and each <= ROOMY * mails), 1))
 
 
 def _allowed(facts: Facts, day: date) -> int | None:
@@ -155,7 +188,8 @@ def _day(facts: Facts, day: date, x: float, width: float, top: int, allowed: int
         x=round(x, 2),
         width=round(width, 2),
         pieces=tuple(_stacked(counts, top)),
-        ceiling=None if allowed is None else round(HEIGHT - allowed / top * HEIGHT, 2),
+        ceiling=None if allowed is None else round(max(HEIGHT - allowed / top * HEIGHT, 1), 2),
+        beyond=allowed is not None and allowed > top,
     )
 
 

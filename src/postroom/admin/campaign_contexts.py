@@ -10,6 +10,8 @@ from zoneinfo import ZoneInfo
 
 from postroom.admin.addresses import plain
 from postroom.admin.campaign_charts import Calendar, Piece, WeekDay, progress_pieces
+from postroom.admin.campaign_findings import Finding
+from postroom.admin.campaign_funnel import Funnel, funnel_of
 from postroom.admin.campaign_places import Place, segment
 from postroom.admin.campaign_wording import Explained
 from postroom.campaigns.arithmetic.window import Opening
@@ -34,6 +36,8 @@ ACTS: Mapping[CampaignStatus, tuple[str, ...]] = {
 }
 """What a person can do to a campaign."""
 _ORDER = tuple(ACTS)
+ENDS_OF_MAIL = ("sent", "stopped", "dead")
+"""What people are looked for by that a mail of theirs has come to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +46,8 @@ class PeopleAddress:
 
     q: str = ""
     status: str = ""
+    mail: str = ""
+    """Where a mail of theirs has come to."""
     after: str = ""
     waiting: str = ""
     """Behind which waiting mail the list of those goes on."""
@@ -52,6 +58,8 @@ class PeopleAddress:
         known = {each.name: plain(given.get(each.name)) for each in fields(cls)}
         if known["status"] not in set(EnrolmentStatus):
             known["status"] = ""
+        if known["mail"] not in ENDS_OF_MAIL:
+            known["mail"] = ""
         for name in ("after", "waiting"):
             known[name] = known[name] if _is_number(known[name]) else ""
         return cls(**known)
@@ -62,7 +70,7 @@ class PeopleAddress:
 
     @property
     def narrowed(self) -> bool:
-        return bool(self.q or self.status)
+        return bool(self.q or self.status or self.mail)
 
     def path(self, place: Place, id: str, **changes: object) -> str:
         """The address with something else; from the first page unless told otherwise."""
@@ -113,8 +121,10 @@ class Report:
     imported: Imported
     rows: tuple[RowReport, ...]
     """Those to look at: refused, twice there, or different from what is stored."""
-    more: int
-    """How many of these are not shown."""
+    count: int
+    """How many there are, shown or not."""
+    filed: int
+    """How many of them are in the file, the first."""
     file: str
     """The same as CSV, to be kept."""
 
@@ -131,6 +141,21 @@ class WaitingMail:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingList:
+    """Mails that have not left, a page of them; and those that never will, in numbers."""
+
+    mails: tuple[WaitingMail, ...] = ()
+    after: int | None = None
+    """Where the list goes on; None where it ends."""
+    reasons: tuple[str, ...] = ()
+    """How many wait for what: `117 window closed`."""
+    counted: int | None = None
+    """So many were looked at for that, the first; None: all."""
+    stopped: Mapping[str, int] = field(default_factory=dict)
+    """Mails that will not leave, by reason."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignPage:
     """`/admin/campaigns/{id}`."""
 
@@ -142,10 +167,9 @@ class CampaignPage:
     forecast: Forecast | None
     """Of a draft."""
     checked: Checked | None
-    waiting: tuple[WaitingMail, ...]
-    waiting_after: int | None
-    stopped: Mapping[str, int]
-    """Mails that will not leave, by reason."""
+    findings: tuple[Finding, ...]
+    """What that check has found."""
+    waiting: WaitingList
     people: FoundEnrolments
     address: PeopleAddress
     report: Report | None = None
@@ -168,19 +192,24 @@ class CampaignPage:
         return ACTS[self.status]
 
     @property
+    def launched(self) -> bool:
+        """Whether it ever was; what was cancelled as a draft has neither mails nor days."""
+        return self.whole.campaign.launched_at is not None
+
+    @property
     def live(self) -> bool:
-        """Whether there is news to look for; one of many thousands is not counted every few seconds."""
-        return self.status is CampaignStatus.RUNNING and self.numbers.progress.total <= 30_000
+        """Whether there is news to look for, that somebody else resumes it, too; one of many thousands of mails is not
+        counted every few seconds."""
+        under_way = self.status in (CampaignStatus.RUNNING, CampaignStatus.PAUSED)
+        return under_way and self.numbers.progress.total <= 30_000
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
         return progress_pieces(self.numbers.progress)
 
-    def step_pieces(self, number: int) -> tuple[Piece, ...]:
-        return progress_pieces(self.numbers.steps.get(number, Progress()))
-
-    def step(self, number: int) -> Progress:
-        return self.numbers.steps.get(number, Progress())
+    @property
+    def funnel(self) -> Funnel:
+        return funnel_of(self.whole.draft.sequence, self.numbers.by_step)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +224,7 @@ class CampaignConfirmPage:
     back: str
     progress: Progress
     checked: Checked | None = None
+    findings: tuple[Finding, ...] = ()
     forecast: Forecast | None = None
     who: str = ""
     """The prospect, if it is about one."""

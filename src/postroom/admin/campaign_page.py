@@ -11,8 +11,9 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from postroom.accounts.values import Person
-from postroom.admin.campaign_charts import Calendar, Facts, calendar
+from postroom.admin.campaign_charts import Calendar, Facts, calendar, still_planned
 from postroom.admin.campaign_contexts import CampaignPage, PeopleAddress, ProspectPage, ThreadMail
+from postroom.admin.campaign_findings import Finding, findings, people_in
 from postroom.admin.campaign_places import Place, campaigns_of, looks_of, outlook_of
 from postroom.admin.campaign_waiting import thread_of, waiting_mails
 from postroom.admin.notices import read_notice
@@ -37,14 +38,14 @@ MOST_FORECAST = 60_000
 async def campaign_page(
     request: Request, person: Person, place: Place, id: str, *, status: int = 200, **more: Any
 ) -> Response:
-    """All of one campaign; what is beside its numbers does not change by itself, and is not drawn again for news."""
+    """All of one campaign. Its forecast does not change by itself, and is not made again for news."""
     seen, looks = person.workspaces, looks_of(request)
     whole = await campaigns_of(request).status(place.workspace, id, workspaces=seen)
     numbers = await looks.numbers(place.workspace, id, workspaces=seen)
     outlook = await outlook_of(request, person, place.workspace)
     address = PeopleAddress.read(request.query_params)
     forecast = None if is_refresh(request) else await draft_forecast(request, person, place, whole)
-    waiting, waiting_after, stopped = await waiting_mails(request, person, place, whole, address)
+    checked = await asked_check(request, person, place, id) if "check" in request.query_params else None
     page = CampaignPage(
         place=place,
         whole=whole,
@@ -52,12 +53,17 @@ async def campaign_page(
         outlook=outlook,
         calendar=_drawn(whole, numbers, outlook, forecast, now=looks.now()),
         forecast=forecast,
-        checked=await asked_check(request, person, place, id) if "check" in request.query_params else None,
-        waiting=waiting,
-        waiting_after=waiting_after,
-        stopped=stopped,
+        checked=checked,
+        findings=await asked_findings(request, person, place, whole, checked) if checked else (),
+        waiting=await waiting_mails(request, person, place, whole, address),
         people=await looks.people(
-            place.workspace, id, part=address.q, status=address.status, after=address.number, workspaces=seen
+            place.workspace,
+            id,
+            part=address.q,
+            status=address.status,
+            mail=address.mail,
+            after=address.number,
+            workspaces=seen,
         ),
         address=address,
         **more,
@@ -94,6 +100,15 @@ async def asked_check(request: Request, person: Person, place: Place, id: str) -
     return checked
 
 
+async def asked_findings(
+    request: Request, person: Person, place: Place, whole: WholeCampaign, checked: Checked
+) -> tuple[Finding, ...]:
+    """The same as a page tells it."""
+    looks, people = looks_of(request), people_in(checked)
+    addresses = await looks.addresses(place.workspace, people, workspaces=person.workspaces)
+    return findings(checked, whole.draft, place, addresses)
+
+
 async def draft_forecast(request: Request, person: Person, place: Place, whole: WholeCampaign) -> Forecast | None:
     """When a draft would begin and end; None of one that is none, or has nobody in it, or too many for a page."""
     draft = whole.draft
@@ -110,7 +125,9 @@ def _drawn(
     whole: WholeCampaign, numbers: Numbers, outlook: Outlook, forecast: Forecast | None, *, now: datetime
 ) -> Calendar | None:
     settings = whole.draft.settings.sending
-    planned = {day.day: day.planned for day in forecast.days} if forecast else dict(outlook.of(whole.campaign.id))
+    planned = {day.day: day.planned for day in forecast.days} if forecast else {}
+    if whole.campaign.status is CampaignStatus.RUNNING:
+        planned = still_planned(outlook.of(whole.campaign.id), numbers.progress.waiting)
     others = dict(outlook.beside(whole.campaign.id))
     others |= {day.day: day.others for day in forecast.days} if forecast else {}
     for day, mails in _sent_by_others(numbers):

@@ -9,23 +9,23 @@ from datetime import datetime
 from fastapi import Request
 
 from postroom.accounts.values import Person
-from postroom.admin.campaign_contexts import PeopleAddress, ThreadMail, WaitingMail
+from postroom.admin.campaign_contexts import PeopleAddress, ThreadMail, WaitingList, WaitingMail
 from postroom.admin.campaign_places import Place, looks_of
 from postroom.admin.campaign_wording import Explained as Told
-from postroom.admin.campaign_wording import explained
+from postroom.admin.campaign_wording import explained, reasons_in_words
 from postroom.admin.workshop import workshop_of
 from postroom.campaigns.arithmetic.settings import SendingSettings
 from postroom.campaigns.books.mails import Mail
 from postroom.campaigns.drafts.rendering import Wording
 from postroom.campaigns.looking.explaining import Explained
 from postroom.errors import InvalidCampaign
-from postroom.operate.campaign_looks import InCampaign
+from postroom.operate.campaign_looks import COUNTED, InCampaign
 from postroom.operate.campaigns import WholeCampaign
 from postroom.templates.found import find_portals
 from postroom.templates.portal import Portal
 from postroom.vocabulary import CampaignStatus, MailState
 
-SHOWN = 8
+SHOWN = 25
 """Waiting mails on a page."""
 _PLACE = 1_000
 """A place in the list as one number: that of the enrolment times this, and the step."""
@@ -33,10 +33,10 @@ _PLACE = 1_000
 
 async def waiting_mails(
     request: Request, person: Person, place: Place, whole: WholeCampaign, address: PeopleAddress
-) -> tuple[tuple[WaitingMail, ...], int | None, Mapping[str, int]]:
-    """The next of them, where the list goes on, and how many will not leave, by reason."""
+) -> WaitingList:
+    """The next of them, and in numbers why all wait, and why others will not leave."""
     if whole.campaign.status is CampaignStatus.DRAFT:
-        return (), None, {}
+        return WaitingList()
     looks = looks_of(request)
     after = divmod(int(address.waiting or 0), _PLACE)
     found = await looks.waiting(
@@ -57,7 +57,13 @@ async def waiting_mails(
     stopped = {**found.totals.stopped}
     for reason, count in found.totals.dead.items():
         stopped[f"dead: {reason}"] = count
-    return mails, last.number * _PLACE + last.step if last else None, stopped
+    return WaitingList(
+        mails=mails,
+        after=last.number * _PLACE + last.step if last else None,
+        reasons=reasons_in_words(found.reasons),
+        counted=None if found.all_counted else COUNTED,
+        stopped=stopped,
+    )
 
 
 async def thread_of(request: Request, person: Person, place: Place, found: InCampaign) -> tuple[ThreadMail, ...]:

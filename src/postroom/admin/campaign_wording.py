@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from postroom.admin.wording import counted
 from postroom.campaigns.arithmetic.gate import Wait
 from postroom.campaigns.arithmetic.settings import SendingSettings
 from postroom.vocabulary import WaitReason
@@ -42,6 +44,13 @@ class Explained:
         return local_time(self.until, self.zone, now=self.now)
 
     @property
+    def label(self) -> str:
+        """The reason as people say it; of a step that follows another one, which that is."""
+        if self.reason == WaitReason.WAITING_STEP:
+            return self.detail or "its day comes"
+        return self.reason.replace("_", " ")
+
+    @property
     def meaning(self) -> str:
         return MEANINGS[WaitReason(self.reason)] if self.reason in set(WaitReason) else ""
 
@@ -56,6 +65,13 @@ def explained(wait: Wait, settings: SendingSettings, *, now: datetime) -> Explai
     if wait.reason is WaitReason.WAITING_STEP and wait.until is not None:
         detail = ""  # the day, which the time tells too
     return Explained(reason=wait.reason, detail=detail, until=wait.until, zone=settings.zone, now=now)
+
+
+def reasons_in_words(reasons: Mapping[WaitReason | None, int]) -> tuple[str, ...]:
+    """`117 window closed`, the most frequent first."""
+    said = {None: "have their turn", WaitReason.WAITING_STEP: "after another step"}
+    told = sorted(reasons.items(), key=lambda each: -each[1])
+    return tuple(f"{counted(count)} {said.get(reason) or str(reason).replace('_', ' ')}" for reason, count in told)
 
 
 def local_time(instant: datetime, zone: ZoneInfo | None, *, now: datetime | None = None) -> str:

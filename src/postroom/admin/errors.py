@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -80,7 +80,9 @@ async def _told(request: Request, error: Exception) -> Response:
     if told.status == 405:
         told.headers = {"Allow": ", ".join(_methods_at(request))}
     if path_of(request).startswith("/admin") and _has_error_page():
-        return render(request, ERROR_PAGE, status=told.status, headers=told.headers, error=told)
+        return render(
+            request, ERROR_PAGE, status=told.status, headers=told.headers, error=told, back=_page_before(request)
+        )
     record = told.as_record()
     if path_of(request).startswith(ENVELOPED):
         record = {"success": False, **record}
@@ -102,6 +104,15 @@ def _meant(request: Request) -> str | None:
         return None
     query = f"?{request.url.query}" if request.url.query else ""
     return f"{root}{quote(bare)}{query}"
+
+
+def _page_before(request: Request) -> str:
+    """The page of ours whose form was sent, as far as the browser says; empty otherwise."""
+    before = urlsplit(request.headers.get("referer", ""))
+    ours = before.netloc == request.headers.get("host") and before.path.startswith(f"{root_of(request)}/admin")
+    if request.method != "POST" or not ours:
+        return ""
+    return f"{before.path}?{before.query}" if before.query else before.path
 
 
 def _is_there(request: Request, root: str, path: str) -> bool:

@@ -25,6 +25,7 @@ from postroom.accounts.values import Person, Role
 from postroom.admin.bodies import BodyLimit, largest_body
 from postroom.admin.economy import Economy
 from postroom.admin.errors import ApiError
+from postroom.admin.filled_in import read_form
 from postroom.admin.forgery import covered, uncovered
 from postroom.admin.headers import SecurityHeaders, content_policy
 from postroom.admin.limits import Limiter
@@ -172,7 +173,7 @@ async def _note_refusal(request: Request, visit: Visit, role: Role) -> None:
 async def _form_token(request: Request) -> str:
     if not request.headers.get("content-type", "").startswith(_FORMS):
         return ""
-    value = (await request.form()).get("csrf")
+    value = (await read_form(request)).get("csrf")
     return value if isinstance(value, str) else ""
 
 

@@ -6,7 +6,8 @@ not there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ from postroom.campaigns.drafts.workspace import workspace_settings
 from postroom.campaigns.looking.explaining import Explained, explain
 from postroom.campaigns.looking.pages import (
     LONGEST_PAGE,
+    ByStep,
     FoundEnrolments,
     Progress,
     campaign_workspaces,
@@ -43,6 +45,7 @@ from postroom.operate.campaign_recording import check_seen
 from postroom.operate.values import Workspaces
 from postroom.operate.verb import Awaiting, Shell, asks, asks_in_steps
 from postroom.store.plan import Course, Plan, ask
+from postroom.vocabulary import WaitReason
 from postroom.work.breaker import BreakerState
 from postroom.work.breakers import known_routes
 
@@ -51,6 +54,8 @@ if TYPE_CHECKING:
 
 LONGEST_LIST = 100
 """Campaigns on a page."""
+COUNTED = 1_000
+"""Waiting mails whose reasons are counted: each is looked at by itself, and a page asks every few seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +71,7 @@ class Numbers:
     """One campaign in numbers."""
 
     progress: Progress
-    steps: Mapping[int, Progress]
+    by_step: ByStep
     sent: Mapping[date, int]
     """Its mails by window day."""
     days: tuple[CountedDay, ...]
@@ -94,6 +99,10 @@ class Waiting:
     mails: tuple[Explained, ...]
     more: bool
     """There are others behind them."""
+    reasons: Mapping[WaitReason | None, int]
+    """Why they wait, of the first `COUNTED` of the campaign; None: it is their turn, or they leave."""
+    all_counted: bool
+    """Whether no others wait than those."""
     people: Mapping[str, Prospect]
     """Whom they are for, by id."""
     totals: Totals
@@ -127,7 +136,7 @@ class CampaignLookVerbs(Shell):
         progress = yield from progress_of(workspace, [id])
         return Numbers(
             progress=progress[id],
-            steps=(yield from progress_by_step(workspace, id)),
+            by_step=(yield from progress_by_step(workspace, id)),
             sent=(yield from sent_by_day(workspace, id)),
             days=(yield from days_counted(workspace)),
         )
@@ -163,13 +172,16 @@ class CampaignLookVerbs(Shell):
         *,
         part: str = "",
         status: str = "",
+        mail: str = "",
         after: int = 0,
         limit: int = LONGEST_PAGE,
         workspaces: Workspaces = None,
     ) -> Plan[FoundEnrolments]:
         """Those in a campaign, by any part of an address or a name."""
         check_seen(workspace, workspaces)
-        return (yield from find_enrolments(workspace, id, part=part, status=status, after=after, limit=limit))
+        return (
+            yield from find_enrolments(workspace, id, part=part, status=status, mail=mail, after=after, limit=limit)
+        )
 
     @asks
     def waiting(
@@ -183,12 +195,18 @@ class CampaignLookVerbs(Shell):
     ) -> Plan[Waiting]:
         """The next mails that have not left, with whom they are for and why each waits."""
         check_seen(workspace, workspaces)
-        found = yield from explain(workspace, id, after=after, limit=limit + 1, shut=(yield from _shut_routes()))
+        shut = yield from _shut_routes()
+        first = yield from explain(workspace, id, limit=COUNTED + 1, shut=shut)
+        found = first
+        if after > (0, 0):
+            found = yield from explain(workspace, id, after=after, limit=limit + 1, shut=shut)
         ids = list(dict.fromkeys(each.mail.prospect_id for each in found[:limit]))
         rows = (yield ask("prospects_by_id", workspace=workspace, ids=ids)) if ids else []
         return Waiting(
             mails=tuple(found[:limit]),
             more=len(found) > limit,
+            reasons=Counter(each.wait.reason if each.wait else None for each in first[:COUNTED]),
+            all_counted=len(first) <= COUNTED,
             people={row[1]: read_prospect(row[1:]) for row in rows},
             totals=(yield from totals_of(workspace, id)),
             settings=(yield from workspace_settings(workspace)).sending,
@@ -210,6 +228,13 @@ class CampaignLookVerbs(Shell):
             return (yield from get_prospect(workspace, named))
         except NotInWorkspace:
             return (yield from find_prospect(workspace, named))
+
+    @asks
+    def addresses(self, workspace: str, ids: Sequence[str], *, workspaces: Workspaces = None) -> Plan[dict[str, str]]:
+        """The addresses of some prospects, by id; those who are not there are left out."""
+        check_seen(workspace, workspaces)
+        rows = (yield ask("prospects_by_id", workspace=workspace, ids=list(ids))) if ids else []
+        return {prospect.id: prospect.address for prospect in (read_prospect(row[1:]) for row in rows)}
 
     @asks
     def quota(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[tuple[CountedDay, ...]]:

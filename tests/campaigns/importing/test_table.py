@@ -85,8 +85,8 @@ def test_the_last_row_may_be_bad_too(tmp_path: Path) -> None:
     ("content", "told"),
     [
         ("email\nJürgen\n".encode("latin-1"), "line 2 is not UTF-8; save it as «CSV UTF-8», or convert it: iconv"),
-        ("email\n".encode("utf-16"), "is UTF-16, and not UTF-8"),
-        (b"PK\x03\x04rest", "is a spreadsheet"),
+        ("email\n".encode("utf-16"), "is UTF-16, and not UTF-8; save it .* iconv -f UTF-16 -t UTF-8"),
+        (b"PK\x03\x04rest", "is a spreadsheet, and not UTF-8; open it, and save its sheet as «CSV UTF-8»$"),
         (b"", "has no first line; write a line of headings"),
         (b"\xef\xbb\xbf\n \n", "has no first line"),
         (b"email\nab\xc3", "its last character is cut off"),
@@ -141,7 +141,7 @@ def test_headings_mean_what_people_call_them() -> None:
     ("headings", "told"),
     [
         (["name", "company"], "email: no column is called that; call the column of addresses email; .* name, company"),
-        (["ada@example.org", "Ada"], "column 1"),
+        (["Ada", " ada@example.org"], "file: its first line looks like a person; add a line of headings before it"),
         (["email", "address"], "column 2: is the address for a second time"),
         (["email", "First name", "first_name"], "column 3: is the field first_name for a second time"),
         (["email", "2nd phone"], "column 2: the heading '2nd phone': cannot be written in a template"),

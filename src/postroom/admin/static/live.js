@@ -38,9 +38,9 @@ async function look() {
     }
     if (waiting && !occupied()) show();
     offer();
-    say("Live");
+    if (every) say("Live", "here");
   } catch {
-    say("Not live: the server does not answer");
+    say("Not live: the server does not answer", "away");
   } finally {
     looking = false;
   }
@@ -74,17 +74,18 @@ function offer() {
 
 news?.addEventListener("click", show);
 
-function say(words) {
+function say(words, state) {
   if (!live || live.textContent === words) return;
   live.textContent = words;
-  live.dataset.state = words === "Live" ? "here" : "away";
+  live.dataset.state = state;
 }
 
-// Nothing can happen any more to what this page is about.
+// Nothing can happen any more to what this page is about. It says so: a mark that is gone says nothing.
 function finish() {
   clearInterval(every);
+  every = 0;
   document.removeEventListener("visibilitychange", look);
-  if (live) live.hidden = true;
+  say("Ended: there is no more news", "ended");
 }
 
 // The form's token is written in other words on every page.

@@ -27,8 +27,9 @@ def add_sequence(workspace: str, sequence: Sequence) -> Plan[None]:
     """A new one, at version 1; `InvalidCampaign` where the id is taken."""
     rows = yield ask("add_sequence", workspace=workspace, id=sequence.id, name=sequence.name)
     if not rows:
-        remedy = "choose another id, or change that one with `postroom campaign sequence`"
-        raise InvalidCampaign("sequence.id", f"{sequence.id!r} is there already", remedy)
+        raise InvalidCampaign(
+            "sequence.id", f"{sequence.id!r} is there already", "choose another id, or change that one"
+        )
     yield from _add_version(workspace, sequence, version=1)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from postroom.campaigns.checks import mailbox
 from postroom.campaigns.drafts.prospects import Arrival, new_prospect_id
 from postroom.campaigns.fields import check_field_name, check_value_of, spelled
 from postroom.campaigns.values import Prospect
@@ -24,6 +25,9 @@ class Columns:
     def of(cls, headings: Sequence[str]) -> Columns:
         """Of these headings; `InvalidCampaign` names the one that cannot be used."""
         headings = _without_end(headings)
+        if any(map(_is_address, headings)):
+            remedy = "add a line of headings before it, such as email,name"
+            raise InvalidCampaign("file", "its first line looks like a person", remedy)
         names = tuple(_name(place, heading) for place, heading in enumerate(headings, 1))
         for place, name in enumerate(names):
             if name in names[:place]:
@@ -71,6 +75,14 @@ def _name(place: int, heading: str) -> str:
         raise InvalidCampaign(f"column {place}", told, error.remedy) from error
 
 
+def _is_address(heading: str) -> bool:
+    try:
+        mailbox("heading", heading.strip())
+    except InvalidCampaign:
+        return False
+    return True
+
+
 def _without_end(cells: Sequence[str]) -> list[str]:
     """Without the empty cells that spreadsheets leave at the end of a line."""
     found = list(cells)
@@ -80,6 +92,4 @@ def _without_end(cells: Sequence[str]) -> list[str]:
 
 
 def _no_address(headings: Sequence[str]) -> str:
-    if any("@" in heading for heading in headings):
-        return "write a line of headings before the first row, such as email,name"
     return f"call the column of addresses email; the columns are {', '.join(each.strip() for each in headings)[:200]}"

@@ -21,15 +21,17 @@ LONGEST_ROW = 100_000
 """Characters. Longer ones are refused unread."""
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
 _CHUNK = 1 << 16
-_TO_UTF8 = "save it as «CSV UTF-8», or convert it: iconv -f WINDOWS-1252 -t UTF-8 old.csv > new.csv"
+_TO_UTF8_FROM = "save it as «CSV UTF-8», or convert it: iconv -f {} -t UTF-8 old.csv > new.csv"
+_OUT_OF_SPREADSHEET = "open it, and save its sheet as «CSV UTF-8»"
 _FOREIGN = {
-    codecs.BOM_UTF32_LE: "UTF-32",
-    codecs.BOM_UTF32_BE: "UTF-32",
-    codecs.BOM_UTF16_LE: "UTF-16",
-    codecs.BOM_UTF16_BE: "UTF-16",
-    b"PK\x03\x04": "a spreadsheet",
-    b"\xd0\xcf\x11\xe0": "a spreadsheet",
+    codecs.BOM_UTF32_LE: ("UTF-32", _TO_UTF8_FROM.format("UTF-32")),
+    codecs.BOM_UTF32_BE: ("UTF-32", _TO_UTF8_FROM.format("UTF-32")),
+    codecs.BOM_UTF16_LE: ("UTF-16", _TO_UTF8_FROM.format("UTF-16")),
+    codecs.BOM_UTF16_BE: ("UTF-16", _TO_UTF8_FROM.format("UTF-16")),
+    b"PK\x03\x04": ("a spreadsheet", _OUT_OF_SPREADSHEET),
+    b"\xd0\xcf\x11\xe0": ("a spreadsheet", _OUT_OF_SPREADSHEET),
 }
+"""What files begin with that are something else: what they are, and how they become what is read here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,7 +166,9 @@ def _check_encoding(path: Path) -> None:
                 decoder.decode(chunk)
             except UnicodeDecodeError as error:
                 line += chunk[: max(0, error.start - begun)].count(b"\n")
-                raise InvalidCampaign("file", f"line {line} is not UTF-8", _TO_UTF8) from error
+                raise InvalidCampaign(
+                    "file", f"line {line} is not UTF-8", _TO_UTF8_FROM.format("WINDOWS-1252")
+                ) from error
             line += chunk.count(b"\n")
             chunk = file.read(_CHUNK)
     if decoder.getstate()[0]:
@@ -174,9 +178,9 @@ def _check_encoding(path: Path) -> None:
 def _check_beginning(chunk: bytes) -> None:
     if not chunk.strip(codecs.BOM_UTF8 + b" \r\n\t"):
         raise InvalidCampaign("file", "has no first line", "write a line of headings, and a row for each prospect")
-    for beginning, what in _FOREIGN.items():
+    for beginning, (what, remedy) in _FOREIGN.items():
         if chunk.startswith(beginning):
-            raise InvalidCampaign("file", f"is {what}, and not UTF-8", _TO_UTF8)
+            raise InvalidCampaign("file", f"is {what}, and not UTF-8", remedy)
 
 
 def _delimiter_in(line: str) -> str:

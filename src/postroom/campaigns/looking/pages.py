@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
 from postroom.campaigns.drafts.campaigns import read_enrolment
-from postroom.campaigns.values import Enrolment
+from postroom.campaigns.drafts.sequences import steps_of
+from postroom.campaigns.values import Enrolment, Step
 from postroom.errors import NotInWorkspace
 from postroom.store.plan import Plan, ask
 
@@ -55,6 +56,16 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ByStep:
+    """How far the steps of a launched campaign have come."""
+
+    progress: Mapping[int, Progress] = field(default_factory=dict)
+    """In mails, by the number of the step."""
+    versions: Mapping[int, tuple[Step, ...]] = field(default_factory=dict)
+    """The versions of the sequence that its mails are of, and their steps: one, unless it was launched again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FoundEnrolments:
     """A page of people in a campaign."""
 
@@ -81,12 +92,17 @@ def progress_of(workspace: str, campaigns: Sequence[str]) -> Plan[dict[str, Prog
     return {id: Progress(mails=mails[id], people=people[id]) for id in ids}
 
 
-def progress_by_step(workspace: str, campaign: str) -> Plan[dict[int, Progress]]:
-    """How far each step has come, in mails."""
-    found: dict[int, dict[str, int]] = defaultdict(dict)
-    for step, state, count in (yield ask("mails_by_step", workspace=workspace, campaign=campaign)):
-        found[step][state] = int(count)
-    return {step: Progress(mails=mails) for step, mails in sorted(found.items())}
+def progress_by_step(workspace: str, campaign: str) -> Plan[ByStep]:
+    """How far each step has come, in mails, and the words that those who get them were pinned to."""
+    found: dict[int, Counter[str]] = defaultdict(Counter)
+    pinned: dict[int, str] = {}
+    for sequence, version, step, state, count in (yield ask("mails_by_step", workspace=workspace, campaign=campaign)):
+        found[step][state] += int(count)
+        pinned[version] = sequence
+    versions: dict[int, tuple[Step, ...]] = {}
+    for version, sequence in sorted(pinned.items()):
+        versions[version] = yield from steps_of(workspace, sequence, version)
+    return ByStep(progress={step: Progress(mails=mails) for step, mails in sorted(found.items())}, versions=versions)
 
 
 def sent_by_day(workspace: str, campaign: str) -> Plan[dict[date, int]]:
@@ -101,11 +117,13 @@ def find_enrolments(
     *,
     part: str = "",
     status: str = "",
+    mail: str = "",
     after: int = 0,
     limit: int = LONGEST_PAGE,
     looked: int = LOOKED_AT,
 ) -> Plan[FoundEnrolments]:
-    """The next people of a campaign whose address or name has `part` in it, in the order of enrolment.
+    """The next people of a campaign whose address or name has `part` in it, in the order of enrolment; those alone
+    who have a mail in the state `mail`, where one is named.
 
     One look goes through `looked` of them at most; `after` says where to go on.
     """
@@ -115,6 +133,7 @@ def find_enrolments(
         campaign=campaign,
         part=_escaped(part.lower()) if part else None,
         status=status or None,
+        mail=mail or None,
         after=after,
         looked=looked,
         limit=limit + 1,

@@ -23,13 +23,13 @@ WHERE workspace = :workspace::text
     AND campaign_id IN (SELECT json_array_elements_text((:campaigns::text)::json))
 GROUP BY campaign_id, status;
 
--- The mails of one campaign, step by step.
+-- The mails of one campaign, step by step of each version of its sequence that somebody was pinned to.
 -- name: mails_by_step
-SELECT step, state, count(*)
+SELECT sequence_id, sequence_version, step, state, count(*)
 FROM postroom.campaign_mails
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text
-GROUP BY step, state
-ORDER BY step, state;
+GROUP BY sequence_id, sequence_version, step, state
+ORDER BY sequence_version, step, state;
 
 -- How many mails of a campaign were sent on which window day.
 -- name: sent_by_day
@@ -60,6 +60,15 @@ FROM (
 ) AS e
 JOIN postroom.prospects p ON p.workspace = e.workspace AND p.id = e.prospect_id
 WHERE (:status::text IS NULL OR e.status = :status::text)
+    AND (
+        :mail::text IS NULL
+        OR EXISTS (
+            SELECT 1
+            FROM postroom.campaign_mails m
+            WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
+                AND m.state = :mail::text
+        )
+    )
     AND (
         :part::text IS NULL
         OR p.normal_address LIKE '%' || :part::text || '%' ESCAPE '\'

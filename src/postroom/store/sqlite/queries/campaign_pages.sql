@@ -23,13 +23,13 @@ WHERE workspace = :workspace
     AND campaign_id IN (SELECT value FROM json_each(:campaigns))
 GROUP BY campaign_id, status;
 
--- The mails of one campaign, step by step.
+-- The mails of one campaign, step by step of each version of its sequence that somebody was pinned to.
 -- name: mails_by_step
-SELECT step, state, count(*)
+SELECT sequence_id, sequence_version, step, state, count(*)
 FROM postroom_campaign_mails
 WHERE workspace = :workspace AND campaign_id = :campaign
-GROUP BY step, state
-ORDER BY step, state;
+GROUP BY sequence_id, sequence_version, step, state
+ORDER BY sequence_version, step, state;
 
 -- How many mails of a campaign were sent on which window day.
 -- name: sent_by_day
@@ -60,6 +60,15 @@ FROM (
 ) AS e
 JOIN postroom_prospects p ON p.workspace = e.workspace AND p.id = e.prospect_id
 WHERE (:status IS NULL OR e.status = :status)
+    AND (
+        :mail IS NULL
+        OR EXISTS (
+            SELECT 1
+            FROM postroom_campaign_mails m
+            WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
+                AND m.state = :mail
+        )
+    )
     AND (
         :part IS NULL
         OR p.normal_address LIKE '%' || :part || '%' ESCAPE '\'

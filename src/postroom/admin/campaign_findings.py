@@ -1,0 +1,78 @@
+"""What a check finds, as a page tells it: whom it is about by their address, and what to do there, not in a shell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from postroom.admin.campaign_places import Place
+from postroom.campaigns.drafts.checking import Checked, Problem, Severity
+from postroom.campaigns.drafts.whole import Draft
+
+_STEP = re.compile(r"steps\[(\d+)\]")
+_ABOUT_SENDING = ("settings", "daily_quota", "ramp_up", "sending_days")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """Something that is wrong, and where on the pages it is mended."""
+
+    severity: Severity
+    field: str
+    problem: str
+    remedy: str
+    link: str
+    """Where that is done; empty where no page does it."""
+    count: int
+    """Of how many prospects; 0 where it is about nobody in particular."""
+    people: tuple[tuple[str, str], ...]
+    """The first of them: where their page is, and their address."""
+
+    @property
+    def more(self) -> bool:
+        return self.count > len(self.people)
+
+
+def people_in(checked: Checked) -> tuple[str, ...]:
+    """The ids of all who are named by what a check has found."""
+    return tuple(dict.fromkeys(id for problem in checked.problems for id in problem.prospects))
+
+
+def findings(checked: Checked, draft: Draft, place: Place, addresses: Mapping[str, str]) -> tuple[Finding, ...]:
+    """What a check has found of a draft, for its page; whoever has no address by now is told by their id."""
+    return tuple(_told(checked, draft, place, addresses))
+
+
+def _told(checked: Checked, draft: Draft, place: Place, addresses: Mapping[str, str]) -> Iterator[Finding]:
+    id = draft.campaign.id
+    for problem in checked.problems:
+        remedy, link = _mended(problem, draft, place)
+        yield Finding(
+            severity=problem.severity,
+            field=problem.field,
+            problem=problem.problem,
+            remedy=remedy,
+            link=link,
+            count=problem.count,
+            people=tuple((place.prospect(id, each), addresses.get(each, each)) for each in problem.prospects),
+        )
+
+
+def _mended(problem: Problem, draft: Draft, place: Place) -> tuple[str, str]:
+    """What is done about it on a page, and on which: the words of the check but where those are a command."""
+    id = draft.campaign.id
+    if problem.field == "prospects" and not draft.prospects:
+        return "import a file of prospects", f"{place.campaign(id)}#import"
+    if problem.field == "settings":
+        return "say when it sends", place.sending()
+    if problem.field == "daily_quota":
+        return "raise it", place.sending()
+    if problem.field in _ABOUT_SENDING:
+        return problem.remedy, place.sending()
+    if problem.field.startswith("senders"):
+        return problem.remedy, f"{place.sending()}#senders"
+    if step := _STEP.match(problem.field):
+        whom = problem.prospects[0] if problem.prospects else ""  # for whom it is shown, with what is wrong beside it
+        return problem.remedy, f"{place.sequence(draft.sequence.id, campaign=id, prospect=whom)}#step-{step[1]}"
+    return problem.remedy, ""

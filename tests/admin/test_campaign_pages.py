@@ -377,7 +377,8 @@ async def test_saving_makes_a_new_version_and_the_same_steps_none(browser: Async
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"delay_days-2": "soon"}, 'id="delay_days-2-wrong"'),
+        ({"delay_days-2": "soon"}, "write it in digits alone"),
+        ({"delay_days-2": "-5"}, "got -5; choose one within these bounds"),
         ({"delay_days-2": "99999"}, 'id="delay_days-2-wrong"'),
         ({"subject-1": ""}, 'id="subject-1-wrong"'),
     ],
@@ -390,6 +391,40 @@ async def test_what_is_wrong_with_a_step_stands_beside_it_and_nothing_is_lost(
 
     assert (page.status_code, told in page.text) == (422, True)
     assert ">Typed with care</textarea>" in page.text
+
+
+async def test_templates_that_nobody_could_read_are_refused_each_beside_its_part(browser: AsyncClient) -> None:
+    await drafted(browser)
+    form = steps("Hello {% bad", "Typed with care", "{{ name", **{"html-3": "{% if %}"})
+    page = await press(browser, SEQUENCE, SEQUENCE, act="save", **form)
+
+    assert page.status_code == 422
+    assert re.findall(r'id="([a-z]+-\d)-wrong"', page.text) == ["text-1", "text-3", "html-3"]
+    assert "Not saved. What is wrong stands beside step 1 and step 3" in text_of(page)
+    assert ">Hello {% bad</textarea>" in page.text
+    assert ">Typed with care</textarea>" in page.text
+    assert "Version 1." in text_of(await browser.get(SEQUENCE)), "nothing was written"
+
+
+async def test_words_that_the_first_prospect_lacks_are_saved_with_a_caution(browser: AsyncClient) -> None:
+    await drafted(browser)
+    form = {"act": "save", "campaign": "spring", "version": "1"}
+    saved = await press(browser, SEQUENCE, SEQUENCE, **form, **steps("Hello", "Again, {{ nmae }}"))
+    page = await browser.get(saved.headers["location"])
+    mended = await press(browser, SEQUENCE, SEQUENCE, **form, **steps("Hello", "Again, {{ name }}"))
+
+    assert "Saved, but it cannot be launched like this: step 2, there is no 'nmae'; did you mean name?" in text_of(page)
+    assert ("notice-caution" in page.text, "notice-done" in page.text) == (True, False)
+    assert "Saved as a new version." in (await browser.get(mended.headers["location"])).text
+
+
+async def test_a_problem_begins_with_a_capital_letter_and_keeps_what_was_typed(browser: AsyncClient) -> None:
+    await drafted(browser)
+    nobody = await press(browser, SEQUENCE, SEQUENCE, act="preview", prospect="Emmy", **steps("Hello"))
+    long = await press(browser, SEQUENCE, SEQUENCE, act="save", **{**steps("Hello"), "name": "Spring" * 100})
+
+    assert "Nobody called Emmy is here." in text_of(nobody)
+    assert (long.status_code, "Name: has 600 characters; shorten it to 200." in text_of(long)) == (422, True)
 
 
 async def test_steps_are_added_and_removed_without_a_script(browser: AsyncClient) -> None:

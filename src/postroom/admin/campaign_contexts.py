@@ -276,6 +276,13 @@ class SequencePage:
     known: tuple[str, ...]
     """Words that templates may use, of that prospect."""
     problem: str = ""
+    refused: bool = False
+    """Whether it was not saved for what stands beside the steps."""
+
+    @property
+    def wrong(self) -> tuple[StepForm, ...]:
+        """The steps that something is wrong with."""
+        return tuple(step for step in self.steps if step.problems)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,8 +27,11 @@ class Seen:
 
 @contextmanager
 def nothing_seen() -> Iterator[Seen]:
-    """For one file; afterwards nothing of it is left. SQLite keeps it in a file without a name."""
-    with closing(sqlite3.connect("", isolation_level=None)) as connection:
+    """For one file; afterwards nothing of it is left. SQLite keeps it in a file without a name.
+
+    One thread after another may ask: an event loop has each batch read in whichever thread is free.
+    """
+    with closing(sqlite3.connect("", isolation_level=None, check_same_thread=False)) as connection:
         connection.executescript(
             f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -{_CACHE};"
             "CREATE TABLE seen (text TEXT NOT NULL PRIMARY KEY, line INTEGER NOT NULL) WITHOUT ROWID; BEGIN;"

@@ -446,38 +446,86 @@ async def test_the_settings_show_the_week_and_the_next_ten_windows_in_local_time
     assert 'aria-label="Mon: 22:00–24:00"' in page.text
     assert 'aria-label="Tue: 00:00–02:00 and 22:00–24:00"' in page.text
     assert 'aria-label="Sun: closed"' in page.text
-    assert "Fri 6 Mar, 22:00–02:00 21:00–01:00 1" in text_of(page)
-    assert "Mon 30 Mar, 22:00–02:00" not in text_of(page)
+    assert "Fri 6 Mar, 22:00–Sat 02:00 21:00–Sat 01:00 1" in text_of(page)
+    assert "Mon 30 Mar, 22:00–Tue 02:00" not in text_of(page)
     assert len(re.findall(r'<tr><th scope="row">\w{3} \d+ \w{3},', page.text)) == 10
     assert "Tue 10 Mar" not in text_of(page), "a holiday"
 
 
 @pytest.mark.parametrize(
-    ("wrong", "field"),
+    ("wrong", "field", "told"),
     [
-        ({"timezone": "Europe/Berln"}, "timezone"),
-        ({"daily_quota": "many"}, "daily_quota"),
-        ({"start_hour": "25"}, "start_hour"),
-        ({"end_hour": "9"}, "end_hour"),
-        ({"sending_days": []}, "sending_days"),
-        ({"ramp_up": "5, x"}, "ramp_up"),
-        ({"holidays": "Christmas"}, "holidays"),
-        ({"gap_least": "90", "gap_most": "30"}, "gap_least"),
-        ({"person_hours": "-1"}, "person_hours"),
-        ({"bounce_limit": "half"}, "bounce_limit"),
-        ({"version": "7"}, "version"),
+        ({"timezone": "Europe/Berln"}, "timezone", "Timezone : 'Europe/Berln' is no zone"),
+        ({"daily_quota": "many"}, "daily_quota", "Mails a day : expected a whole number from 0, got 'many'; write it in"),
+        ({"daily_quota": "-5"}, "daily_quota", "Mails a day : expected a whole number from 0, got -5; choose one within"),
+        ({"start_hour": "25"}, "start_hour", "From (hour) : expected a whole number from 0 to 23, got 25"),
+        ({"end_hour": "9"}, "end_hour", "Until (hour) : is 9 like «From (hour)», which leaves no hour to send in"),
+        ({"sending_days": []}, "sending_days", "Sending days : is empty, so nothing would ever leave"),
+        ({"ramp_up": "5, x"}, "ramp_up", "Ramp-up : expected a whole number from 0, got 'x'"),
+        ({"holidays": "Christmas"}, "holidays", "Holidays : expected dates, got 'Christmas'; write 2026-12-25"),
+        ({"gap_least": "90", "gap_most": "30"}, "gap_least", "Seconds between two mails, at least : the least, 90, is"),
+        ({"gap_most": "soon"}, "gap_most", "Seconds between two mails, at most : expected a whole number from 0 to"),
+        ({"person_hours": "-1"}, "person_hours", "Hours between two mails to one person : expected a whole number"),
+        ({"bounce_limit": "half"}, "bounce_limit", "At so many bounces, in % : expected a percentage above 0 and up to"),
+        ({"bounce_limit": "150"}, "bounce_limit", "up to 100, got '150'; write 5 for one in twenty"),
+        ({"version": "7"}, "version", "Somebody else has changed them meanwhile; look at them, and save again"),
     ],
 )
 async def test_what_is_wrong_with_the_settings_is_told_by_field_and_what_was_typed_stays(
-    browser: AsyncClient, wrong: dict[str, Any], field: str
+    browser: AsyncClient, wrong: dict[str, Any], field: str, told: str
 ) -> None:
     page = await press(browser, SENDING, SENDING, **{**SETTINGS, "limit_after": "123", **wrong})
 
     assert page.status_code == 422
-    assert f"Not saved: {field.replace('_', ' ')} " in text_of(page)
-    assert (field == "version") or 'class="wrong"' in page.text
+    assert "Not saved: " in text_of(page)
+    assert told in text_of(page)
+    assert re.findall(r'<[a-z]+ [^>]*id="(\w+)"[^>]* aria-invalid="true"', page.text) == [field] * (field != "version")
+    assert page.text.count('class="wrong"') == (field != "version")
     assert 'value="123"' in page.text
     assert "Nobody has said it yet" in page.text, "nothing was written"
+
+
+async def test_all_that_is_wrong_with_the_settings_is_told_at_once(browser: AsyncClient) -> None:
+    wrong = {"start_hour": "99", "end_hour": "x", "timezone": "Mars", "daily_quota": "-1", "gap_least": "?", "gap_most": "!"}
+    wrong |= {"bounce_limit": "0", "complaint_limit": "101", "holidays": "no"}
+    page = await press(browser, SENDING, SENDING, **{**SETTINGS, **wrong, "sending_days": ["someday"]})
+
+    assert set(re.findall(r'aria-invalid="true"', page.text)) == {'aria-invalid="true"'}
+    assert set(re.findall(r'<li><a href="#(\w+)">', page.text)) == {*wrong, "sending_days"}
+    assert 'id="sending_days" aria-label="Sending days" aria-describedby="sending_days-wrong"' in page.text
+
+
+@pytest.mark.parametrize(
+    ("zone", "hours", "told"),
+    [
+        ("Europe/Berlin", ("0", "24"), "Mon 9 Mar, 00:00–24:00 Sun 23:00–Mon 23:00"),
+        ("UTC", ("20", "0"), "Mon 9 Mar, 20:00–24:00 20:00–24:00"),
+        ("America/Los_Angeles", ("17", "23"), "Mon 9 Mar, 17:00–23:00 Tue 00:00–06:00"),
+    ],
+)
+async def test_a_window_names_the_midnight_that_ends_its_day_and_a_day_that_is_another(
+    browser: AsyncClient, zone: str, hours: tuple[str, str], told: str
+) -> None:
+    changes = {"timezone": zone, "start_hour": hours[0], "end_hour": hours[1], "holidays": ""}
+    await press(browser, SENDING, SENDING, **{**SETTINGS, **changes})
+
+    assert told in text_of(await browser.get(SENDING))
+
+
+async def test_a_quota_of_nothing_is_saved_with_a_caution(browser: AsyncClient) -> None:
+    done = await press(browser, SENDING, SENDING, **{**SETTINGS, "daily_quota": "0"})
+    page = await browser.get(done.headers["location"])
+
+    assert "Saved. Nothing leaves with a quota of 0." in page.text
+    assert ("notice-caution" in page.text, "notice-done" in page.text) == (True, False)
+    assert "Nothing leaves with a quota of 0." in (await browser.get(SENDING)).text
+
+
+async def test_pages_of_campaigns_say_whose_time_they_tell(browser: AsyncClient) -> None:
+    told = "Forecasts, waits, windows and days are in the workspace's time; other times are UTC."
+
+    assert [told in text_of(await browser.get(path)) for path in (LIST, SENDING)] == [True, True]
+    assert "All times are UTC." in text_of(await browser.get("/admin/suppressions"))
 
 
 async def test_a_sender_is_added_with_a_quota_of_its_own_or_refused_by_field(browser: AsyncClient) -> None:

@@ -291,6 +291,9 @@ class Window:
 
     opening: Opening
     allowed: int
+    here: str
+    """Its hours on the clock of the workspace."""
+    utc: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,6 +307,9 @@ class SendingPage:
     form: Mapping[str, str]
     days: tuple[str, ...]
     problems: Mapping[str, str]
+    """By field, or of `version`."""
+    labels: Mapping[str, str]
+    """What the fields are called."""
     senders: tuple[Sender, ...]
     routes: tuple[str, ...]
     zones: tuple[str, ...]

@@ -16,7 +16,7 @@ class Notice:
 
     text: str
     tone: str = "done"
-    """`done` or `problem`."""
+    """`done`, `caution` or `problem`."""
     undo: str = ""
     """What takes it back, where something does."""
 
@@ -41,10 +41,13 @@ _WORDS: Mapping[str, Callable[[int], str]] = {
     "prospect_stop": lambda count: "Stopped. This person gets nothing more of this campaign.",
     "sequence_saved": lambda count: "Saved as a new version. Who is under way keeps the version they began with.",
     "sequence_same": lambda count: "Saved. No step has changed, so there is no new version.",
+    "sending_nothing": lambda count: "Saved. Nothing leaves with a quota of 0.",
     "sending_saved": lambda count: "Saved. Mail leaves by these settings from now on.",
     "sender_saved": lambda count: "The sender is saved.",
     "authenticator_off": lambda count: "The authenticator is off. A code by email lets you in.",
 }
+_CAUTIONS = frozenset(("sending_nothing",))
+"""What was done, and is hardly what was wanted."""
 _TIE = re.compile("[0-9a-f-]{36}")
 _PROBLEMS: Mapping[str, str] = {
     "nothing": "Nothing was selected, so nothing was done.",
@@ -86,9 +89,10 @@ def read_notice(given: Mapping[str, str]) -> Notice | None:
     if left:
         text += f" {count_of(left, 'email')} left as before: their status does not allow it."
     undo = given.get("undo", "") if name == "dismiss" and count else ""
+    tone = "done" if count or name.startswith("campaign_") else "problem"
     return Notice(
         text=text,
-        tone="done" if count or name.startswith("campaign_") else "problem",
+        tone="caution" if name in _CAUTIONS else tone,
         undo=undo if _TIE.fullmatch(undo) else "",
     )
 

@@ -29,7 +29,7 @@ _WORDS: Mapping[str, Callable[[int], str]] = {
     "replay": lambda count: "The email is on its way again, with your corrections.",
     "pause": lambda count: "The route is paused. Its emails wait until somebody resumes it.",
     "resume": lambda count: "The route is resumed.",
-    "suppress": lambda count: "Added. No email goes past it from now on.",
+    "suppress": lambda count: "Added.",
     "unsuppress": lambda count: "Removed. What else is known of the address still holds.",
     "campaign_new": lambda count: "The draft is there. Nothing is sent from it until somebody launches it.",
     "campaign_launch": lambda count: f"Launched: {count_of(count, 'mail')} planned. They leave within the windows.",
@@ -46,6 +46,8 @@ _WORDS: Mapping[str, Callable[[int], str]] = {
     "sender_saved": lambda count: "The sender is saved.",
     "authenticator_off": lambda count: "The authenticator is off. A code by email lets you in.",
 }
+_TOLD = frozenset(("notice", "count", "left", "undo", "added"))
+"""What an address says of what was done."""
 _CAUTIONS = frozenset(("sending_nothing",))
 """What was done, and is hardly what was wanted."""
 _TIE = re.compile("[0-9a-f-]{36}")
@@ -73,7 +75,7 @@ def with_notice(path: str, name: str, *, count: int = 1, left: int = 0, undo: st
 
 def without_notice(path: str, given: Mapping[str, str]) -> str:
     """The address of a page as it was before something was told on it."""
-    query = urlencode({name: value for name, value in given.items() if name not in ("notice", "count", "left", "undo")})
+    query = urlencode({name: value for name, value in given.items() if name not in _TOLD})
     return f"{path}?{query}" if query else path
 
 

@@ -479,7 +479,7 @@ async def test_what_is_wrong_with_the_settings_is_told_by_field_and_what_was_typ
     assert page.status_code == 422
     assert "Not saved: " in text_of(page)
     assert told in text_of(page)
-    assert re.findall(r'<[a-z]+ [^>]*id="(\w+)"[^>]* aria-invalid="true"', page.text) == [field] * (field != "version")
+    assert (field == "version") or re.search(rf'id="{field}"[^>]* aria-describedby="{field}-', page.text)
     assert page.text.count('class="wrong"') == (field != "version")
     assert 'value="123"' in page.text
     assert "Nobody has said it yet" in page.text, "nothing was written"
@@ -490,7 +490,7 @@ async def test_all_that_is_wrong_with_the_settings_is_told_at_once(browser: Asyn
     wrong |= {"bounce_limit": "0", "complaint_limit": "101", "holidays": "no"}
     page = await press(browser, SENDING, SENDING, **{**SETTINGS, **wrong, "sending_days": ["someday"]})
 
-    assert set(re.findall(r'aria-invalid="true"', page.text)) == {'aria-invalid="true"'}
+    assert page.text.count('aria-invalid="true"') == len(wrong)
     assert set(re.findall(r'<li><a href="#(\w+)">', page.text)) == {*wrong, "sending_days"}
     assert 'id="sending_days" aria-label="Sending days" aria-describedby="sending_days-wrong"' in page.text
 
@@ -618,6 +618,23 @@ async def test_what_others_have_written_is_shown_and_not_run(browser: AsyncClien
     assert "&lt;script&gt;" in previewed.text
 
 
+@pytest.mark.parametrize("character", ["\N{RIGHT-TO-LEFT OVERRIDE}", "\N{LEFT-TO-RIGHT ISOLATE}"])
+async def test_no_name_is_shown_in_another_order_than_it_was_written_in(browser: AsyncClient, character: str) -> None:
+    misread = f"{character}evil"
+    refused = await press(browser, LIST, LIST, **{**NEW, "name": misread})
+    assert (refused.status_code, 'class="wrong" id="new-name-hint"' in refused.text) == (422, True)
+    assert "the name contains the text-direction character U+" in refused.text
+    await drafted(browser)
+    rows = await upload(browser, f"email,name\neve@x.example,{misread}\n".encode())
+    assert "1 refused" in text_of(rows)
+    assert "name: the name contains the text-direction character" in text_of(rows)
+    sequence = await press(browser, SEQUENCE, SEQUENCE, act="save", **{**steps("Hello"), "name": misread})
+    assert (sequence.status_code, "Name: the name contains the text" in text_of(sequence)) == (422, True)
+    sender = {"id": "eve", "address": "eve@hotel.example", "name": misread}
+    page = await press(browser, SENDING, SENDING.replace("?", "/senders?"), **sender)
+    assert (page.status_code, 'class="wrong" id="sender-name-hint"' in page.text) == (422, True)
+
+
 @pytest.mark.parametrize("id", ["spring", "a/b", "100%", "a%2Fb", "ü & ?", "../x", "#1"])
 async def test_every_id_has_an_address_of_its_own(browser: AsyncClient, id: str) -> None:
     answer = await press(browser, LIST, LIST, **{**NEW, "id": id})
@@ -634,7 +651,7 @@ async def test_every_field_has_a_label_every_column_a_heading_and_every_drawing_
         fields = set(re.findall(r'<(?:input|select|textarea)[^>]* id="([^"]+)"', page)) - {"keys-on"}
 
         assert fields == set(re.findall(r'<label for="([^"]+)"', page)), path
-        assert len(re.findall("<h1>", page)) == 1, path
+        assert len(re.findall("<h1[ >]", page)) == 1, path
         assert page.count("<table") == page.count("<caption"), path
         assert all("aria-label" in svg for svg in re.findall("<svg[^>]*>", page)), path
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import NoReturn
 
-from postroom.compose.address import parse_address
+from postroom.compose.address import check_name, parse_address
 from postroom.compose.safety import check_value
 from postroom.errors import InvalidCampaign, InvalidEmail
 
@@ -49,6 +49,19 @@ def line_of(name: str, given: object, *, longest: int) -> str:
         raise InvalidCampaign(name, f"has {len(text):,} characters", f"shorten it to {longest}")
     try:
         check_value(name, text)
+    except InvalidEmail as error:
+        raise InvalidCampaign(name, error.problem, error.remedy) from error
+    return text
+
+
+def name_of(name: str, given: object, *, longest: int) -> str:
+    """What something is called, to be stored: a line that is shown in the order in which it was written.
+
+    Only what is new is asked for that: what was stored is read as it is.
+    """
+    text = line_of(name, given, longest=longest)
+    try:
+        check_name(name, text)
     except InvalidEmail as error:
         raise InvalidCampaign(name, error.problem, error.remedy) from error
     return text

@@ -64,7 +64,8 @@ def test_a_draft_that_brings_a_quota_of_nothing_says_so(postroom: CommandLine, o
     answer = postroom("campaign", "new", "still.toml", "--workspace", "hotel")
 
     assert answer.code == 0
-    assert "Nothing leaves with a quota of 0: postroom campaign settings --daily-quota 50 --workspace hotel" in answer.err
+    remedy = "postroom campaign settings --daily-quota 50 --workspace hotel"
+    assert f"Nothing leaves with a quota of 0: {remedy}" in answer.err
 
 
 def test_nothing_is_enqueued_by_any_of_it(postroom: CommandLine, outbox: Outbox, spring: str) -> None:

@@ -65,11 +65,11 @@ async def change(request: Request, person: Operator) -> Response:
             )
         except InvalidCampaign as error:
             problems = {error.field: in_words(error)}
-    if problems:
-        return await _page(request, person, place, status=422, form=given, days=days, problems=problems)
-    forget_outlook(request, place.workspace)
-    notice = "sending_saved" if saved.sending.daily_quota else "sending_nothing"
-    return RedirectResponse(with_notice(place.sending(), notice), status_code=303)
+        else:
+            forget_outlook(request, place.workspace)
+            notice = "sending_saved" if saved.sending.daily_quota else "sending_nothing"
+            return RedirectResponse(with_notice(place.sending(), notice), status_code=303)
+    return await _page(request, person, place, status=422, form=given, days=days, problems=problems)
 
 
 @router.post("/admin/sending/senders")

@@ -83,9 +83,8 @@ def read_form(
         except InvalidCampaign as error:
             wrong[name] = error
     left = {name: value for name, value in changes.items() if not _hidden(name, wrong)}
-    while (error := _refusal(before, left)) is not None:
-        field = _FIELD_OF.get(error.field, error.field)
-        wrong[field] = error
+    while (refused := _refusal(before, left)) is not None:
+        wrong[_FIELD_OF.get(refused.field, refused.field)] = refused
         left = {name: value for name, value in left.items() if not _hidden(name, wrong)}
     return changes, {name: in_words(wrong[name]) for name in LABELS if name in wrong}
 
@@ -100,8 +99,8 @@ def _refusal(before: WorkspaceSettings, changes: Mapping[str, Any]) -> InvalidCa
     try:
         changed_settings(before, changes)
     except InvalidCampaign as error:
-        known = _SETTING_OF.get(_FIELD_OF.get(error.field, error.field), _FIELD_OF.get(error.field, error.field))
-        if known in changes:
+        field = _FIELD_OF.get(error.field, error.field)
+        if _SETTING_OF.get(field, field) in changes:
             return error
     return None
 

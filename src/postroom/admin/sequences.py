@@ -16,8 +16,8 @@ from starlette.datastructures import FormData
 from postroom.accounts.values import Person, Role
 from postroom.admin.addresses import plain
 from postroom.admin.campaign_contexts import SequencePage, StepForm
-from postroom.admin.campaign_places import Place, campaigns_of, id_in, looks_of, place_of, words
 from postroom.admin.campaign_forms import number_in
+from postroom.admin.campaign_places import Place, campaigns_of, id_in, looks_of, place_of, words
 from postroom.admin.contents import preview_of
 from postroom.admin.notices import Notice, read_notice, with_notice
 from postroom.admin.places import actor_of, may_act
@@ -69,8 +69,8 @@ async def edit(request: Request, person: Operator, id: str) -> Response:
             except InvalidCampaign as error:
                 errors.append(error)
         shown |= {"status": 422, "problem": errors[0]}
-        for error in errors:
-            steps = _told(steps, error)
+        for each in errors:
+            steps = _told(steps, each)
     elif act == "add" and len(steps) < MOST_STEPS:
         steps = (*steps, StepForm(number=len(steps) + 1))
     elif act.startswith("remove-"):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import RedirectResponse, Response, StreamingResponse
+from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import FormData, UploadFile
 
 from postroom.accounts.values import Person, Role
@@ -17,13 +17,11 @@ from postroom.admin.notices import Notice, read_notice, with_notice
 from postroom.admin.places import actor_of, may_act, operations_of, root_of
 from postroom.admin.rendering import render
 from postroom.admin.security import needs, safe_next
+from postroom.admin.suppression_files import exported
 from postroom.errors import InvalidEmail
-from postroom.operate.service import AsyncOperations
 from postroom.operate.stops import FIELDS, read_stop
-from postroom.operate.suppression_lists import written
 from postroom.operate.suppression_rights import SuppressionNotFound, SuppressionShared
 from postroom.operate.suppression_wording import denied_in_words
-from postroom.operate.values import Workspaces
 from postroom.vocabulary import SuppressionScope
 
 router = APIRouter(include_in_schema=False)
@@ -33,8 +31,6 @@ Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
 
 SHOWN = 50
 """Entries on a page."""
-AT_ONCE = 1_000
-"""Entries of a list that are read and sent at once."""
 USUAL = ("scope", "workspace", "kind")
 """What a list is told of lines that do not say."""
 NAMELESS = "nameless"
@@ -85,13 +81,7 @@ async def export_list(request: Request, person: Operator) -> Response:
     """All that may be seen, as a file that can be imported again. It is on record who took it, so it is no link."""
     operations = operations_of(request)
     await operations.note_export(by=actor_of(request, person))
-    headers = {
-        "Content-Disposition": 'attachment; filename="suppressions.csv"',
-        "X-Content-Type-Options": "nosniff",
-        "Content-Security-Policy": "default-src 'none'; sandbox",
-        "Cache-Control": "no-store",
-    }
-    return StreamingResponse(_lines(operations, person.workspaces), media_type="text/csv", headers=headers)
+    return exported(operations, person.workspaces)
 
 
 @router.post("/admin/suppressions/{id}/remove")
@@ -148,17 +138,6 @@ async def _notice(request: Request, person: Person, known: tuple[str, ...]) -> N
         return Notice(text=told)
     doubt = f"No campaign is of a workspace {entry.workspace}: look whether it is spelt like that."
     return Notice(text=f"{told} {doubt}", tone="caution")
-
-
-async def _lines(operations: AsyncOperations, workspaces: Workspaces) -> AsyncIterator[str]:
-    """A list, page by page: it takes no more memory than one."""
-    yield written((), heading=True)
-    before: str | None = None
-    while True:
-        page = await operations.suppressions(limit=AT_ONCE, before=before, workspaces=workspaces)
-        yield written(page.entries)
-        if (before := page.next) is None:
-            return
 
 
 def _meant(given: Mapping[str, str], person: Person) -> dict[str, str]:

@@ -236,6 +236,15 @@ async def test_a_file_that_cannot_be_used_is_refused_whole(small_house: Campaign
     assert len(small_house.north.enrolments()) == 3
 
 
+@pytest.mark.parametrize("path", QUESTIONS)
+async def test_a_parameter_that_nobody_knows_is_refused(operator: httpx.AsyncClient, path: str) -> None:
+    assert error_of(await operator.get(f"{SPRING}{path}", params={"bogus": "1"}), 422)["code"] == "invalid_request"
+
+
+async def test_who_asks_for_a_campaign_that_is_not_there_is_led_to_the_list(operator: httpx.AsyncClient) -> None:
+    assert "`GET /api/campaigns`" in error_of(await operator.get("/api/campaigns/autumn"), 404)["remedy"]
+
+
 async def test_emails_tell_no_addresses(house: CampaignHouse, operator: httpx.AsyncClient) -> None:
     await operator.post(f"{SPRING}/launch")
     text = (await operator.get(f"{SPRING}/emails")).text

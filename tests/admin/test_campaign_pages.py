@@ -592,7 +592,8 @@ async def test_saving_makes_a_new_version_and_the_same_steps_none(browser: Async
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"delay_days-2": "soon"}, 'id="delay_days-2-wrong"'),
+        ({"delay_days-2": "soon"}, "write it in digits alone"),
+        ({"delay_days-2": "-5"}, "got -5; choose one within these bounds"),
         ({"delay_days-2": "99999"}, 'id="delay_days-2-wrong"'),
         ({"subject-1": ""}, 'id="subject-1-wrong"'),
     ],
@@ -605,6 +606,40 @@ async def test_what_is_wrong_with_a_step_stands_beside_it_and_nothing_is_lost(
 
     assert (page.status_code, told in page.text) == (422, True)
     assert ">Typed with care</textarea>" in page.text
+
+
+async def test_templates_that_nobody_could_read_are_refused_each_beside_its_part(browser: AsyncClient) -> None:
+    await drafted(browser)
+    form = steps("Hello {% bad", "Typed with care", "{{ name", **{"html-3": "{% if %}"})
+    page = await press(browser, SEQUENCE, SEQUENCE, act="save", **form)
+
+    assert page.status_code == 422
+    assert re.findall(r'id="([a-z]+-\d)-wrong"', page.text) == ["text-1", "text-3", "html-3"]
+    assert "Not saved. What is wrong stands beside step 1 and step 3" in text_of(page)
+    assert ">Hello {% bad</textarea>" in page.text
+    assert ">Typed with care</textarea>" in page.text
+    assert "Version 1." in text_of(await browser.get(SEQUENCE)), "nothing was written"
+
+
+async def test_words_that_the_first_prospect_lacks_are_saved_with_a_caution(browser: AsyncClient) -> None:
+    await drafted(browser)
+    form = {"act": "save", "campaign": "spring", "version": "1"}
+    saved = await press(browser, SEQUENCE, SEQUENCE, **form, **steps("Hello", "Again, {{ nmae }}"))
+    page = await browser.get(saved.headers["location"])
+    mended = await press(browser, SEQUENCE, SEQUENCE, **form, **steps("Hello", "Again, {{ name }}"))
+
+    assert "Saved, but it cannot be launched like this: step 2, there is no 'nmae'; did you mean name?" in text_of(page)
+    assert ("notice-caution" in page.text, "notice-done" in page.text) == (True, False)
+    assert "Saved as a new version." in (await browser.get(mended.headers["location"])).text
+
+
+async def test_a_problem_begins_with_a_capital_letter_and_keeps_what_was_typed(browser: AsyncClient) -> None:
+    await drafted(browser)
+    nobody = await press(browser, SEQUENCE, SEQUENCE, act="preview", prospect="Emmy", **steps("Hello"))
+    long = await press(browser, SEQUENCE, SEQUENCE, act="save", **{**steps("Hello"), "name": "Spring" * 100})
+
+    assert "Nobody called Emmy is here." in text_of(nobody)
+    assert (long.status_code, "Name: has 600 characters; shorten it to 200." in text_of(long)) == (422, True)
 
 
 async def test_steps_are_added_and_removed_without_a_script(browser: AsyncClient) -> None:
@@ -626,38 +661,86 @@ async def test_the_settings_show_the_week_and_the_next_ten_windows_in_local_time
     assert 'aria-label="Mon: 22:00–24:00"' in page.text
     assert 'aria-label="Tue: 00:00–02:00 and 22:00–24:00"' in page.text
     assert 'aria-label="Sun: closed"' in page.text
-    assert "Fri 6 Mar, 22:00–02:00 21:00–01:00 1" in text_of(page)
-    assert "Mon 30 Mar, 22:00–02:00" not in text_of(page)
+    assert "Fri 6 Mar, 22:00–Sat 02:00 21:00–Sat 01:00 1" in text_of(page)
+    assert "Mon 30 Mar, 22:00–Tue 02:00" not in text_of(page)
     assert len(re.findall(r'<tr><th scope="row">\w{3} \d+ \w{3},', page.text)) == 10
     assert "Tue 10 Mar" not in text_of(page), "a holiday"
 
 
 @pytest.mark.parametrize(
-    ("wrong", "field"),
+    ("wrong", "field", "told"),
     [
-        ({"timezone": "Europe/Berln"}, "timezone"),
-        ({"daily_quota": "many"}, "daily_quota"),
-        ({"start_hour": "25"}, "start_hour"),
-        ({"end_hour": "9"}, "end_hour"),
-        ({"sending_days": []}, "sending_days"),
-        ({"ramp_up": "5, x"}, "ramp_up"),
-        ({"holidays": "Christmas"}, "holidays"),
-        ({"gap_least": "90", "gap_most": "30"}, "gap_least"),
-        ({"person_hours": "-1"}, "person_hours"),
-        ({"bounce_limit": "half"}, "bounce_limit"),
-        ({"version": "7"}, "version"),
+        ({"timezone": "Europe/Berln"}, "timezone", "Timezone : 'Europe/Berln' is no zone"),
+        ({"daily_quota": "many"}, "daily_quota", "Mails a day : expected a whole number from 0, got 'many'; write"),
+        ({"daily_quota": "-5"}, "daily_quota", "Mails a day : expected a whole number from 0, got -5; choose one"),
+        ({"start_hour": "25"}, "start_hour", "From (hour) : expected a whole number from 0 to 23, got 25"),
+        ({"end_hour": "9"}, "end_hour", "Until (hour) : is 9 like «From (hour)», which leaves no hour to send in"),
+        ({"sending_days": []}, "sending_days", "Sending days : is empty, so nothing would ever leave"),
+        ({"ramp_up": "5, x"}, "ramp_up", "Ramp-up : expected a whole number from 0, got 'x'"),
+        ({"holidays": "Christmas"}, "holidays", "Holidays : expected dates, got 'Christmas'; write 2026-12-25"),
+        ({"gap_least": "90", "gap_most": "30"}, "gap_least", "Seconds between two mails, at least : the least, 90, is"),
+        ({"gap_most": "soon"}, "gap_most", "Seconds between two mails, at most : expected a whole number from 0 to"),
+        ({"person_hours": "-1"}, "person_hours", "Hours between two mails to one person : expected a whole number"),
+        ({"bounce_limit": "half"}, "bounce_limit", "At so many bounces, in % : expected a percentage above 0"),
+        ({"bounce_limit": "150"}, "bounce_limit", "up to 100, got '150'; write 5 for one in twenty"),
+        ({"version": "7"}, "version", "Somebody else has changed them meanwhile; look at them, and save again"),
     ],
 )
 async def test_what_is_wrong_with_the_settings_is_told_by_field_and_what_was_typed_stays(
-    browser: AsyncClient, wrong: dict[str, Any], field: str
+    browser: AsyncClient, wrong: dict[str, Any], field: str, told: str
 ) -> None:
     page = await press(browser, SENDING, SENDING, **{**SETTINGS, "limit_after": "123", **wrong})
 
     assert page.status_code == 422
-    assert f"Not saved: {field.replace('_', ' ')} " in text_of(page)
-    assert (field == "version") or 'class="wrong"' in page.text
+    assert "Not saved: " in text_of(page)
+    assert told in text_of(page)
+    assert (field == "version") or re.search(rf'id="{field}"[^>]* aria-describedby="{field}-', page.text)
+    assert page.text.count('class="wrong"') == (field != "version")
     assert 'value="123"' in page.text
     assert "Nobody has said it yet" in page.text, "nothing was written"
+
+
+async def test_all_that_is_wrong_with_the_settings_is_told_at_once(browser: AsyncClient) -> None:
+    wrong = {"start_hour": "99", "end_hour": "x", "gap_least": "?", "gap_most": "!"}
+    wrong |= {"timezone": "Mars", "daily_quota": "-1", "bounce_limit": "0", "complaint_limit": "101", "holidays": "no"}
+    page = await press(browser, SENDING, SENDING, **{**SETTINGS, **wrong, "sending_days": ["someday"]})
+
+    assert page.text.count('aria-invalid="true"') == len(wrong)
+    assert set(re.findall(r'<li><a href="#(\w+)">', page.text)) == {*wrong, "sending_days"}
+    assert 'id="sending_days" aria-label="Sending days" aria-describedby="sending_days-wrong"' in page.text
+
+
+@pytest.mark.parametrize(
+    ("zone", "hours", "told"),
+    [
+        ("Europe/Berlin", ("0", "24"), "Mon 9 Mar, 00:00–24:00 Sun 23:00–Mon 23:00"),
+        ("UTC", ("20", "0"), "Mon 9 Mar, 20:00–24:00 20:00–24:00"),
+        ("America/Los_Angeles", ("17", "23"), "Mon 9 Mar, 17:00–23:00 Tue 00:00–06:00"),
+    ],
+)
+async def test_a_window_names_the_midnight_that_ends_its_day_and_a_day_that_is_another(
+    browser: AsyncClient, zone: str, hours: tuple[str, str], told: str
+) -> None:
+    changes = {"timezone": zone, "start_hour": hours[0], "end_hour": hours[1], "holidays": ""}
+    await press(browser, SENDING, SENDING, **{**SETTINGS, **changes})
+
+    assert told in text_of(await browser.get(SENDING))
+
+
+async def test_a_quota_of_nothing_is_saved_with_a_caution(browser: AsyncClient) -> None:
+    done = await press(browser, SENDING, SENDING, **{**SETTINGS, "daily_quota": "0"})
+    page = await browser.get(done.headers["location"])
+
+    assert "Saved. Nothing leaves with a quota of 0." in page.text
+    assert ("notice-caution" in page.text, "notice-done" in page.text) == (True, False)
+    assert "Nothing leaves with a quota of 0." in (await browser.get(SENDING)).text
+
+
+async def test_pages_of_campaigns_say_whose_time_they_tell(browser: AsyncClient) -> None:
+    told = "Forecasts, waits, windows and days are in the workspace's time; other times are UTC."
+
+    assert [told in text_of(await browser.get(path)) for path in (LIST, SENDING)] == [True, True]
+    assert "All times are UTC." in text_of(await browser.get("/admin/suppressions"))
 
 
 async def test_a_sender_is_added_with_a_quota_of_its_own_or_refused_by_field(browser: AsyncClient) -> None:
@@ -750,6 +833,23 @@ async def test_what_others_have_written_is_shown_and_not_run(browser: AsyncClien
     assert "&lt;script&gt;" in previewed.text
 
 
+@pytest.mark.parametrize("character", ["\N{RIGHT-TO-LEFT OVERRIDE}", "\N{LEFT-TO-RIGHT ISOLATE}"])
+async def test_no_name_is_shown_in_another_order_than_it_was_written_in(browser: AsyncClient, character: str) -> None:
+    misread = f"{character}evil"
+    refused = await press(browser, LIST, LIST, **{**NEW, "name": misread})
+    assert (refused.status_code, 'class="wrong" id="new-name-hint"' in refused.text) == (422, True)
+    assert "the name contains the text-direction character U+" in refused.text
+    await drafted(browser)
+    rows = await upload(browser, f"email,name\neve@x.example,{misread}\n".encode())
+    assert "1 refused" in text_of(rows)
+    assert "name: the name contains the text-direction character" in text_of(rows)
+    sequence = await press(browser, SEQUENCE, SEQUENCE, act="save", **{**steps("Hello"), "name": misread})
+    assert (sequence.status_code, "Name: the name contains the text" in text_of(sequence)) == (422, True)
+    sender = {"id": "eve", "address": "eve@hotel.example", "name": misread}
+    page = await press(browser, SENDING, SENDING.replace("?", "/senders?"), **sender)
+    assert (page.status_code, 'class="wrong" id="sender-name-hint"' in page.text) == (422, True)
+
+
 @pytest.mark.parametrize("id", ["spring", "a/b", "100%", "a%2Fb", "ü & ?", "../x", "#1"])
 async def test_every_id_has_an_address_of_its_own(browser: AsyncClient, id: str) -> None:
     answer = await press(browser, LIST, LIST, **{**NEW, "id": id})
@@ -766,7 +866,7 @@ async def test_every_field_has_a_label_every_column_a_heading_and_every_drawing_
         fields = set(re.findall(r'<(?:input|select|textarea)[^>]* id="([^"]+)"', page)) - {"keys-on"}
 
         assert fields == set(re.findall(r'<label for="([^"]+)"', page)), path
-        assert len(re.findall("<h1>", page)) == 1, path
+        assert len(re.findall("<h1[ >]", page)) == 1, path
         assert page.count("<table") == page.count("<caption"), path
         assert all("aria-label" in svg for svg in re.findall("<svg[^>]*>", page)), path
 

@@ -58,6 +58,7 @@ BODIES: dict[str, Any] = {
     "/api/campaigns/{id}/prospects": lambda id: {"content": "email\nada@example.org\n"},
     "/admin/email-queue/act": lambda id: {"data": {"act": "cancel", "ids": id}},
     "/api/admin/suppressions": lambda id: {"json": {"address": "ada@example.org"}},
+    "/api/admin/suppressions/import": lambda id: {"content": b"ada@example.org"},
     "/admin/suppressions": lambda id: {"data": {"address": "ada@example.org"}},
     "/admin/suppressions/import": lambda id: {"files": {"file": ("list.csv", b"ada@example.org")}},
     "/admin/suppressions/{id}/remove": lambda id: {"data": {"confirmed": "1"}},

@@ -83,6 +83,56 @@ async def test_entries_are_searched_by_part_and_reason_page_by_page(
     assert (await operator.get(PATH, params={"part": "%"})).json()["suppressions"] == []
 
 
+async def test_a_list_is_imported_and_exported_and_both_are_on_record(
+    operator: httpx.AsyncClient, outbox: Outbox
+) -> None:
+    usual = {"scope": "workspace", "workspace": "hotel"}
+    report = await operator.post(f"{PATH}/import", params=usual, content=b"address\nada@example.org\nnobody\n")
+    exported = await operator.post(f"{PATH}/export")
+    again = await operator.post(f"{PATH}/import", content=exported.content)
+
+    assert report.json() == {
+        "lines": 2, "added": 1, "known": 0, "refused": 1,
+        "problems": [{"line": 3, "problem": report.json()["problems"][0]["problem"]}],
+    }  # fmt: skip
+    assert "'nobody' is not an email address" in report.json()["problems"][0]["problem"]
+    assert exported.headers["content-type"].startswith("text/csv")
+    assert exported.text.splitlines()[1].startswith("ada@example.org,imported,workspace,hotel,")
+    assert (again.json()["lines"], again.json()["known"]) == (1, 1)
+    lines = [entry.what for entry in outbox.database.run(read_audit(), writes=False).entries]
+    assert lines == ["suppressions_import", "suppressions_import", "suppressions_export"] + 2 * ["suppressions_import"]
+
+
+@pytest.mark.parametrize("body", [b"\xff\xfea\x00", b"name,town\nAda,X\n", b"x" * 70_000, b"no\n" * 1_000])
+async def test_what_is_no_list_is_refused_in_the_one_shape(operator: httpx.AsyncClient, body: bytes) -> None:
+    answer = await operator.post(f"{PATH}/import", content=body)
+
+    assert (answer.status_code, error_of(answer)["message"].partition(":")[0]) == (422, "file")
+    assert (await operator.post(f"{PATH}/import", params={"reason": "manual"})).status_code == 422
+    assert (await operator.get(PATH)).json()["suppressions"] == []
+
+
+async def test_a_search_is_narrowed_to_a_workspace_that_may_be_seen(app: FastAPI, outbox: Outbox) -> None:
+    shared, own = stopped(outbox), stopped(outbox, **of_workspace("hotel"))
+    other = stopped(outbox, **of_workspace("bank"))
+    async with (
+        somebody(app, outbox, Role.VIEWER) as everybody,
+        somebody(app, outbox, Role.OPERATOR, ["hotel"]) as clerk,
+    ):
+        answers = [
+            {each["id"] for each in (await client.get(PATH, params={"workspace": name})).json()["suppressions"]}
+            for client, name in ((everybody, "bank"), (clerk, "hotel"), (clerk, "bank"))
+        ]
+        taken = (await clerk.post(f"{PATH}/export")).text
+        refused = await clerk.post(f"{PATH}/import", content=b"grace@example.org\n")
+        forbidden = [(await everybody.post(f"{PATH}/{act}", content=b"")).status_code for act in ("import", "export")]
+
+    assert answers == [{shared.id, other.id}, {shared.id, own.id}, {shared.id}]
+    assert ("hotel" in taken, "bank" in taken) == (True, False)
+    assert (refused.json()["added"], refused.json()["refused"]) == (0, 1), "an entry about all mail is not theirs"
+    assert forbidden == [403, 403]
+
+
 async def test_a_persons_own_word_is_removed_only_with_confirm(operator: httpx.AsyncClient, outbox: Outbox) -> None:
     entry = stopped(outbox, reason=SuppressionReason.UNSUBSCRIBE)
     refused = await operator.delete(f"{PATH}/{entry.id}")

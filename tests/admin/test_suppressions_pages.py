@@ -14,6 +14,8 @@ from postroom import AsyncOutbox
 from postroom.accounts.audit import read_audit
 from postroom.accounts.values import Role
 from postroom.admin.app import build
+from postroom.operate import Actor
+from postroom.operate.campaigns import AsyncCampaignOperations
 from postroom.store.suppressions import Stop, Suppression, suppress, suppressions
 from postroom.vocabulary import SuppressionReason, SuppressionScope
 from tests.admin.callers import token_for
@@ -73,7 +75,7 @@ async def test_the_list_tells_what_is_stopped_why_since_when_and_by_which_email(
     )
     page = await browser.get(PAGE)
 
-    assert f'<th scope="row">{ADA}</th>' in page.text
+    assert f'<th scope="row"><bdi>{ADA}</bdi></th>' in page.text
     assert "mail of workspace hotel that can be unsubscribed from" in text_of(page)
     assert "Unsubscribe : by the link" in text_of(page)
     assert f'href="/admin/email-queue/{id}"' in page.text
@@ -99,11 +101,60 @@ async def test_an_address_is_added_and_what_is_wrong_is_told_in_the_form(
     done = await press(browser, PAGE, PAGE, **fields, evidence="said so")
     wrong = await press(browser, PAGE, PAGE, address="grace@example.org", scope="kind", workspace="hotel")
 
-    assert (done.status_code, done.headers["location"]) == (303, f"{PAGE}?notice=suppress&count=1")
+    assert (done.status_code, done.headers["location"].partition("&added=")[0]) == (
+        303,
+        f"{PAGE}?notice=suppress&count=1",
+    )
+    assert f"Added. From now on, {ADA} gets no mail." in text_of(await browser.get(done.headers["location"]))
     assert (wrong.status_code, "kind: goes with the scope 'kind'" in text_of(wrong)) == (422, True)
     assert 'value="grace@example.org"' in wrong.text, "what was typed is not lost"
     [entry] = await entries(outbox)
     assert (entry.address, entry.evidence, entry.actor) == (ADA, "said so", "developer")
+
+
+@pytest.mark.parametrize("form", ["", "/import"])
+@pytest.mark.parametrize("scope", ["workspace", "kind"])
+async def test_a_workspace_that_is_not_named_is_asked_for(
+    browser: AsyncClient, outbox: AsyncOutbox, form: str, scope: str
+) -> None:
+    fields = {"address": ADA, "scope": scope, "workspace": "", "kind": "news" * (scope == "kind")}
+    page = await (upload(browser, b"ada@example.org\n", **fields) if form else press(browser, PAGE, PAGE, **fields))
+
+    assert page.status_code == 422
+    assert "workspace: is missing; name it, or choose mail without a workspace" in text_of(page)
+    assert f'<option value="{scope}" selected>' in page.text, "what was chosen is not lost"
+    assert await entries(outbox) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"scope": "nameless"}, "mail without a workspace that can be unsubscribed from"),
+        ({"scope": "nameless", "kind": "news"}, "mail of kind news without a workspace that can be unsubscribed from"),
+        ({"scope": "workspace", "workspace": "hotel"}, "mail of workspace hotel that can be unsubscribed from"),
+        ({"scope": "all", "reason": "complaint"}, "mail"),
+    ],
+)
+async def test_it_is_said_what_an_entry_stops(browser: AsyncClient, fields: dict[str, str], told: str) -> None:
+    done = await press(browser, PAGE, PAGE, address=ADA, **fields)
+    page = await browser.get(done.headers["location"])
+
+    assert f"Added. From now on, {ADA} gets no {told}." in text_of(page)
+    assert ("notice-done" in page.text, "notice-caution" in page.text) == (True, False)
+
+
+async def test_a_workspace_of_no_campaign_is_taken_with_a_caution(browser: AsyncClient, outbox: AsyncOutbox) -> None:
+    campaigns = AsyncCampaignOperations(outbox)
+    await campaigns.change_settings("hotel", {"daily_quota": 5}, by=Actor(name="grace"))
+    form = {"address": ADA, "scope": "workspace"}
+    pages = [
+        await browser.get((await press(browser, PAGE, PAGE, **form, workspace=name)).headers["location"])
+        for name in ("hotl", "hotel")
+    ]
+
+    assert "No campaign is of a workspace hotl: look whether it is spelt like that." in text_of(pages[0])
+    assert ["notice-caution" in page.text for page in pages] == [True, False]
+    assert '<option value="hotel"></option>' in pages[0].text
 
 
 async def test_removing_asks_first_and_says_what_the_law_usually_wants(
@@ -214,6 +265,7 @@ async def test_every_field_has_a_label_and_every_column_a_heading(browser: Async
     assert len(fields) > 10
     assert fields == set(re.findall(r'<label for="([^"]+)"', page))
     assert page.count('<th scope="col">') == 6
+    assert page.count("<table") == page.count("<caption") == 1
     assert len(re.findall(r"<h1>", page)) == 1
 
 

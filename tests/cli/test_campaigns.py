@@ -58,6 +58,16 @@ def test_a_draft_is_filled_checked_and_forecast(postroom: CommandLine, spring: s
     assert "Spring letter" in postroom("campaign", "list").out
 
 
+def test_a_draft_that_brings_a_quota_of_nothing_says_so(postroom: CommandLine, outbox: Outbox) -> None:
+    example = postroom("campaign", "new", "--example").out
+    Path("still.toml").write_text(example.replace("daily_quota = 50 ", "daily_quota = 0 "), "utf-8")
+    answer = postroom("campaign", "new", "still.toml", "--workspace", "hotel")
+
+    assert answer.code == 0
+    remedy = "postroom campaign settings --daily-quota 50 --workspace hotel"
+    assert f"Nothing leaves with a quota of 0: {remedy}" in answer.err
+
+
 def test_nothing_is_enqueued_by_any_of_it(postroom: CommandLine, outbox: Outbox, spring: str) -> None:
     postroom("campaign", "import", "people.csv", "--campaign", spring)
     postroom("campaign", "check", spring)

@@ -105,6 +105,15 @@ class EmailsRequest(Body):
         return int(number), int(step)
 
 
+class WorkspaceRequest(Body):
+    """Whose campaign."""
+
+    workspace: Annotated[
+        WorkspaceName | None,
+        Field(description="Whose campaign; by default of the only workspace of the caller, else of the nameless."),
+    ] = None
+
+
 def workspace_for(person: Person, given: str | None) -> str:
     """The workspace that is meant: the one that is named, else the only one the person has, else the nameless one."""
     if given is not None:
@@ -146,11 +155,17 @@ async def _looking(request: Request, person: Viewer, workspace: Workspace = None
     return Asked(request, person, workspace_for(person, workspace))
 
 
+async def _looking_at_one(request: Request, person: Viewer, wanted: Annotated[WorkspaceRequest, Query()]) -> Asked:
+    return Asked(request, person, workspace_for(person, wanted.workspace))
+
+
 async def _acting(request: Request, person: Operator, workspace: Workspace = None) -> Asked:
     return Asked(request, person, workspace_for(person, workspace))
 
 
 Looking = Annotated[Asked, Depends(_looking)]
+LookingAtOne = Annotated[Asked, Depends(_looking_at_one)]
+"""Of a route that takes no other parameter: a name that is not known is refused."""
 Acting = Annotated[Asked, Depends(_acting)]
 
 
@@ -166,7 +181,7 @@ async def list_campaigns(
 
 
 @router.get("/campaigns/{id}")
-async def show_campaign(asked: Looking, id: Segment) -> Success[WholeCampaignShape]:
+async def show_campaign(asked: LookingAtOne, id: Segment) -> Success[WholeCampaignShape]:
     """One campaign: its status, who is in it, what became of its mails."""
     id = id_in(id)
     whole = await asked.campaigns.status(asked.workspace, id, workspaces=asked.seen)
@@ -175,7 +190,7 @@ async def show_campaign(asked: Looking, id: Segment) -> Success[WholeCampaignSha
 
 
 @router.get("/campaigns/{id}/schedule")
-async def show_schedule(asked: Looking, id: Segment) -> Success[ScheduleShape]:
+async def show_schedule(asked: LookingAtOne, id: Segment) -> Success[ScheduleShape]:
     """When what is still to leave will leave, if nothing comes between: the next mails, each day, the end.
 
     Of a draft, as if it were launched now.
@@ -198,7 +213,7 @@ async def scheduled_emails(
 
 
 @router.get("/campaigns/{id}/pending")
-async def pending_emails(asked: Looking, id: Segment) -> Success[PendingShape]:
+async def pending_emails(asked: LookingAtOne, id: Segment) -> Success[PendingShape]:
     """How many mails of a campaign are still to leave, or are leaving."""
     id = id_in(id)
     await asked.campaigns.status(asked.workspace, id, workspaces=asked.seen)
@@ -207,7 +222,7 @@ async def pending_emails(asked: Looking, id: Segment) -> Success[PendingShape]:
 
 
 @router.get("/campaigns/{id}/forecast", responses=failures(409))
-async def show_forecast(asked: Looking, id: Segment) -> Success[ForecastShape]:
+async def show_forecast(asked: LookingAtOne, id: Segment) -> Success[ForecastShape]:
     """When a campaign would begin and end, day by day, if it were launched now."""
     found = await asked.looks.outset(asked.workspace, id_in(id), workspaces=asked.seen)
     if found.mails > MOST_PLANNED:

@@ -306,6 +306,13 @@ class SequencePage:
     known: tuple[str, ...]
     """Words that templates may use, of that prospect."""
     problem: str = ""
+    refused: bool = False
+    """Whether it was not saved for what stands beside the steps."""
+
+    @property
+    def wrong(self) -> tuple[StepForm, ...]:
+        """The steps that something is wrong with."""
+        return tuple(step for step in self.steps if step.problems)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -314,6 +321,9 @@ class Window:
 
     opening: Opening
     allowed: int
+    here: str
+    """Its hours on the clock of the workspace."""
+    utc: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,6 +337,9 @@ class SendingPage:
     form: Mapping[str, str]
     days: tuple[str, ...]
     problems: Mapping[str, str]
+    """By field, or of `version`."""
+    labels: Mapping[str, str]
+    """What the fields are called."""
     senders: tuple[Sender, ...]
     routes: tuple[str, ...]
     zones: tuple[str, ...]

@@ -20,7 +20,7 @@ from postroom.campaigns.importing.table import open_table
 
 TOLD = 100
 """Rows that are told one by one."""
-_CSV: dict[str, Any] = {"requestBody": {"required": True, "content": {"text/csv": {"schema": {"type": "string"}}}}}
+CSV_BODY: dict[str, Any] = {"requestBody": {"required": True, "content": {"text/csv": {"schema": {"type": "string"}}}}}
 
 router = APIRouter(prefix="/api", tags=["campaigns"])
 
@@ -72,7 +72,7 @@ class _Noted:
         )
 
 
-@router.post("/campaigns/{id}/prospects", responses=failures(404, 409), openapi_extra=_CSV)
+@router.post("/campaigns/{id}/prospects", responses=failures(404, 409), openapi_extra=CSV_BODY)
 async def import_prospects(
     request: Request,
     asked: Acting,
@@ -85,7 +85,7 @@ async def import_prospects(
     Stopped in the middle, what was taken in is there, and the same file again does the rest.
     """
     noted = _Noted()
-    async with _on_disk(request) as path:
+    async with on_disk(request) as path:
         with await workshop_of(request).do(open_table, path) as table:
             imported = await asked.campaigns.import_prospects(
                 asked.workspace,
@@ -101,10 +101,10 @@ async def import_prospects(
 
 
 @asynccontextmanager
-async def _on_disk(request: Request) -> AsyncIterator[Path]:
+async def on_disk(request: Request) -> AsyncIterator[Path]:
     """The body as a file with a name, for it is read twice: first whether it can be read at all."""
     with tempfile.TemporaryDirectory(prefix="postroom-") as folder:
-        path = Path(folder, "prospects.csv")
+        path = Path(folder, "list.csv")
         with await workshop_of(request).do(path.open, "wb") as file:
             async for piece in request.stream():
                 file.write(piece)

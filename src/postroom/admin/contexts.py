@@ -156,8 +156,12 @@ class SuppressionsPage:
     found: SuppressionPage
     workspaces: Workspaces
     """Which the person may see; None: all."""
+    known: tuple[str, ...] = ()
+    """Those to choose from."""
     form: Mapping[str, str] = field(default_factory=dict)
     """What the form to add one holds."""
+    list_form: Mapping[str, str] = field(default_factory=dict)
+    """The same of the form to import a list."""
     problem: str = ""
     """Why it was not accepted, if it was not."""
     report: ImportReport | None = None

@@ -195,6 +195,8 @@ def _of_postroom(error: PostroomError) -> ApiError:
             )
         case NotInWorkspace():
             message, _, remedy = str(error).partition("; ")
+            if error.what == "campaign":  # there is no command line here
+                remedy = "take one from the list of campaigns (`GET /api/campaigns`)"
             return ApiError(status=404, code=f"{error.what}_not_found", message=message, remedy=remedy)
         case StoreUnavailable():
             return _away("store_unavailable", "the database cannot be reached just now", "try again in a moment")

@@ -16,7 +16,7 @@ class Notice:
 
     text: str
     tone: str = "done"
-    """`done` or `problem`."""
+    """`done`, `caution` or `problem`."""
     undo: str = ""
     """What takes it back, where something does."""
 
@@ -29,7 +29,7 @@ _WORDS: Mapping[str, Callable[[int], str]] = {
     "replay": lambda count: "The email is on its way again, with your corrections.",
     "pause": lambda count: "The route is paused. Its emails wait until somebody resumes it.",
     "resume": lambda count: "The route is resumed.",
-    "suppress": lambda count: "Added. No email goes past it from now on.",
+    "suppress": lambda count: "Added.",
     "unsuppress": lambda count: "Removed. What else is known of the address still holds.",
     "campaign_new": lambda count: "The draft is there. Nothing is sent from it until somebody launches it.",
     "campaign_launch": lambda count: f"Launched: {count_of(count, 'mail')} planned. They leave within the windows.",
@@ -41,10 +41,15 @@ _WORDS: Mapping[str, Callable[[int], str]] = {
     "prospect_stop": lambda count: "Stopped. This person gets nothing more of this campaign.",
     "sequence_saved": lambda count: "Saved as a new version. Who is under way keeps the version they began with.",
     "sequence_same": lambda count: "Saved. No step has changed, so there is no new version.",
+    "sending_nothing": lambda count: "Saved. Nothing leaves with a quota of 0.",
     "sending_saved": lambda count: "Saved. Mail leaves by these settings from now on.",
     "sender_saved": lambda count: "The sender is saved.",
     "authenticator_off": lambda count: "The authenticator is off. A code by email lets you in.",
 }
+_TOLD = frozenset(("notice", "count", "left", "undo", "added"))
+"""What an address says of what was done."""
+_CAUTIONS = frozenset(("sending_nothing",))
+"""What was done, and is hardly what was wanted."""
 _TIE = re.compile("[0-9a-f-]{36}")
 _PROBLEMS: Mapping[str, str] = {
     "nothing": "Nothing was selected, so nothing was done.",
@@ -70,7 +75,7 @@ def with_notice(path: str, name: str, *, count: int = 1, left: int = 0, undo: st
 
 def without_notice(path: str, given: Mapping[str, str]) -> str:
     """The address of a page as it was before something was told on it."""
-    query = urlencode({name: value for name, value in given.items() if name not in ("notice", "count", "left", "undo")})
+    query = urlencode({name: value for name, value in given.items() if name not in _TOLD})
     return f"{path}?{query}" if query else path
 
 
@@ -86,9 +91,10 @@ def read_notice(given: Mapping[str, str]) -> Notice | None:
     if left:
         text += f" {count_of(left, 'email')} left as before: their status does not allow it."
     undo = given.get("undo", "") if name == "dismiss" and count else ""
+    tone = "done" if count or name.startswith("campaign_") else "problem"
     return Notice(
         text=text,
-        tone="done" if count or name.startswith("campaign_") else "problem",
+        tone="caution" if name in _CAUTIONS else tone,
         undo=undo if _TIE.fullmatch(undo) else "",
     )
 

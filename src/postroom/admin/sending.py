@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
+from datetime import UTC, timedelta, tzinfo
+from datetime import time as clock_time
 from functools import cache
 from itertools import islice
 from typing import Annotated, Any
@@ -16,16 +17,17 @@ from postroom.accounts.values import Person, Role
 from postroom.admin.addresses import plain
 from postroom.admin.campaign_charts import week
 from postroom.admin.campaign_contexts import SendingPage, Window
+from postroom.admin.campaign_forms import number_in, numbers_in
 from postroom.admin.campaign_places import Place, campaigns_of, forget_outlook, looks_of, place_of, words
 from postroom.admin.notices import read_notice, with_notice
 from postroom.admin.places import actor_of, may_act
 from postroom.admin.rendering import render
 from postroom.admin.security import needs
+from postroom.admin.sending_form import FIELDS, LABELS, form_of, in_words, read_form
 from postroom.campaigns.arithmetic.quota import allowance
-from postroom.campaigns.arithmetic.settings import DAYS, SendingSettings
-from postroom.campaigns.arithmetic.window import openings_after
+from postroom.campaigns.arithmetic.settings import SendingSettings
+from postroom.campaigns.arithmetic.window import Opening, openings_after
 from postroom.campaigns.records import sender_from
-from postroom.campaigns.values import WorkspaceSettings
 from postroom.errors import InvalidCampaign
 
 router = APIRouter(include_in_schema=False)
@@ -34,13 +36,9 @@ Viewer = Annotated[Person, Depends(needs(Role.VIEWER))]
 Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
 
 WINDOWS = 10
-FIELDS = (
-    "start_hour", "end_hour", "timezone", "daily_quota", "ramp_up", "holidays", "gap_least", "gap_most", "person_hours",
-    "bounce_limit", "complaint_limit", "limit_after", "version",
-)  # fmt: skip
 OF_SENDER = ("id", "name", "address", "reply_to", "route", "daily_quota", "ramp_up")
-_FIELD_OF = {"ramp_up.schedule": "ramp_up", "gap_seconds": "gap_least", "settings": "version"}
-"""Where in the form a refusal belongs that is called otherwise."""
+_MIDNIGHT = clock_time()
+_MEANWHILE = "Somebody else has changed them meanwhile; look at them, and save again"
 
 
 @router.get("/admin/sending")
@@ -51,23 +49,27 @@ async def sending(request: Request, person: Viewer) -> Response:
 
 @router.post("/admin/sending")
 async def change(request: Request, person: Operator) -> Response:
-    """Change the settings, or show the form again as it was typed, with what is wrong beside its field."""
+    """Change the settings, or show the form again as it was typed, with all that is wrong beside its fields."""
     place, form = await place_of(request, person), await request.form()
     given = {name: words(form, name).strip() if name == "holidays" else plain(form.get(name)) for name in FIELDS}
     days = tuple(plain(each) for each in form.getlist("sending_days"))
     operations = campaigns_of(request)
-    try:
-        before = await operations.settings_of(place.workspace, workspaces=person.workspaces)
-        if given["version"] != str(before.version):
-            raise InvalidCampaign("version", "somebody else has changed them meanwhile", "look at them, and save again")
-        await operations.change_settings(
-            place.workspace, _changes(given, days), by=actor_of(request, person), workspaces=person.workspaces
-        )
-    except InvalidCampaign as error:
-        problems = {_FIELD_OF.get(error.field, error.field): f"{error.problem}; {error.remedy}"}
-        return await _page(request, person, place, status=422, form=given, days=days, problems=problems)
-    forget_outlook(request, place.workspace)
-    return RedirectResponse(with_notice(place.sending(), "sending_saved"), status_code=303)
+    before = await operations.settings_of(place.workspace, workspaces=person.workspaces)
+    changes, problems = read_form(given, days, before)
+    if plain(form.get("version")) != str(before.version):
+        problems = {"version": _MEANWHILE, **problems}
+    if not problems:
+        try:
+            saved = await operations.change_settings(
+                place.workspace, changes, by=actor_of(request, person), workspaces=person.workspaces
+            )
+        except InvalidCampaign as error:
+            problems = {error.field: in_words(error)}
+        else:
+            forget_outlook(request, place.workspace)
+            notice = "sending_saved" if saved.sending.daily_quota else "sending_nothing"
+            return RedirectResponse(with_notice(place.sending(), notice), status_code=303)
+    return await _page(request, person, place, status=422, form=given, days=days, problems=problems)
 
 
 @router.post("/admin/sending/senders")
@@ -76,8 +78,8 @@ async def put_sender(request: Request, person: Operator) -> Response:
     place, form = await place_of(request, person), await request.form()
     given = {name: plain(form.get(name)) for name in OF_SENDER}
     record: dict[str, Any] = {name: value for name, value in given.items() if value}
-    record |= {name: _number(record[name]) for name in ("daily_quota",) if name in record}
-    record |= {"ramp_up": _numbers(record["ramp_up"])} if "ramp_up" in record else {}
+    record |= {name: number_in(record[name]) for name in ("daily_quota",) if name in record}
+    record |= {"ramp_up": numbers_in(record["ramp_up"])} if "ramp_up" in record else {}
     try:
         await campaigns_of(request).put_sender(
             place.workspace, sender_from(record), by=actor_of(request, person), workspaces=person.workspaces
@@ -111,6 +113,7 @@ async def _page(
         form=form if form is not None else form_of(settings),
         days=days if days is not None else sending.sending_days,
         problems=problems or {},
+        labels=LABELS,
         senders=await operations.senders(place.workspace, workspaces=seen),
         routes=tuple(sorted(operations.settings.known_routes())),
         zones=_zones(),
@@ -127,64 +130,26 @@ def _windows(settings: SendingSettings, looks: Any, sent_days: int) -> tuple[Win
     """The next ones, as if each of them had mail: so the ramp-up goes on."""
     found = islice(openings_after(settings, looks.now()), WINDOWS)
     return tuple(
-        Window(opening=each, allowed=allowance(settings, sent_days + number)) for number, each in enumerate(found, 1)
+        Window(
+            opening=each,
+            allowed=allowance(settings, sent_days + number),
+            here=_hours(each, settings.zone),
+            utc=_hours(each, UTC),
+        )
+        for number, each in enumerate(found, 1)
     )
 
 
-def form_of(settings: WorkspaceSettings) -> dict[str, str]:
-    """The settings as a form holds them."""
-    sending = settings.sending
-    return {
-        "start_hour": str(sending.start_hour),
-        "end_hour": str(sending.end_hour),
-        "timezone": sending.timezone,
-        "daily_quota": str(sending.daily_quota),
-        "ramp_up": ", ".join(map(str, sending.ramp_up.schedule)) if sending.ramp_up else "",
-        "holidays": "\n".join(each.isoformat() for each in sending.holidays),
-        "gap_least": str(sending.gap_seconds[0]),
-        "gap_most": str(sending.gap_seconds[1]),
-        "person_hours": str(settings.person_hours),
-        "bounce_limit": _percent(settings.bounce_limit),
-        "complaint_limit": _percent(settings.complaint_limit),
-        "limit_after": str(settings.limit_after),
-        "version": str(settings.version),
-    }
+def _hours(opening: Opening, zone: tzinfo) -> str:
+    """`09:00–17:00` on a clock; with the day of the week where it is not that of the window: `Thu 23:00–Fri 07:00`.
 
-
-def _changes(given: Mapping[str, str], days: tuple[str, ...]) -> dict[str, Any]:
-    """What the form says, as a record of settings; what is no number is left for those who refuse it by name."""
-    return {
-        "sending_days": [each for each in DAYS if each in days] or list(days),
-        "timezone": given["timezone"],
-        "ramp_up": _numbers(given["ramp_up"]),
-        "holidays": re.split(r"[\s,;]+", given["holidays"]) if given["holidays"] else [],
-        "gap_seconds": [_number(given["gap_least"]), _number(given["gap_most"])],
-        **{
-            name: _number(given[name])
-            for name in ("start_hour", "end_hour", "daily_quota", "person_hours", "limit_after")
-        },
-        **{name: _share(given[name]) for name in ("bounce_limit", "complaint_limit")},
-    }
-
-
-def _number(text: str) -> Any:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else text
-
-
-def _numbers(text: str) -> list[Any]:
-    return [_number(each) for each in re.split(r"[\s,;]+", text) if each]
-
-
-def _share(text: str) -> Any:
-    """Of a percentage; None where nothing is said."""
-    if not text:
-        return None
-    known = text.replace(",", ".").rstrip("% ")
-    return float(known) / 100 if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,6})?", known) else text
-
-
-def _percent(share: float | None) -> str:
-    return "" if share is None else f"{share * 100:.6f}".rstrip("0").rstrip(".")
+    A midnight that ends a day is its `24:00`.
+    """
+    opens, closes = opening.open.astimezone(zone), opening.close.astimezone(zone)
+    first = opens.strftime("%H:%M" if opens.date() == opening.day else "%a %H:%M")
+    if closes.time() == _MIDNIGHT and closes.date() == opens.date() + timedelta(days=1):
+        return f"{first}–24:00"
+    return f"{first}–{closes.strftime('%H:%M' if closes.date() == opens.date() else '%a %H:%M')}"
 
 
 @cache

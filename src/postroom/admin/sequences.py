@@ -16,9 +16,10 @@ from starlette.datastructures import FormData
 from postroom.accounts.values import Person, Role
 from postroom.admin.addresses import plain
 from postroom.admin.campaign_contexts import SequencePage, StepForm
+from postroom.admin.campaign_forms import number_in
 from postroom.admin.campaign_places import Place, campaigns_of, id_in, looks_of, place_of, words
 from postroom.admin.contents import preview_of
-from postroom.admin.notices import read_notice, with_notice
+from postroom.admin.notices import Notice, read_notice, with_notice
 from postroom.admin.places import actor_of, may_act
 from postroom.admin.rendering import render
 from postroom.admin.security import content_policy, needs
@@ -33,6 +34,9 @@ router = APIRouter(include_in_schema=False)
 
 Viewer = Annotated[Person, Depends(needs(Role.VIEWER))]
 Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
+
+_LABELS = {"sequence.name": "Name", "steps": "Steps"}
+"""What a refusal calls otherwise than the form does."""
 
 
 @router.get("/admin/sequences/{id}")
@@ -58,11 +62,15 @@ async def edit(request: Request, person: Operator, id: str) -> Response:
     steps, act = _steps_in(form), plain(form.get("act"))
     shown: dict[str, Any] = {name: plain(form.get(name)) for name in ("name", "campaign", "prospect")}
     if act == "save":
-        try:
-            return await _saved(request, person, place, id_in(id), form, steps, shown)
-        except InvalidCampaign as error:
-            shown |= {"status": 422, "problem": error}
-            steps = _told(steps, error)
+        wanted, errors = await workshop_of(request).do(_meant, id_in(id), shown["name"], steps)
+        if wanted is not None:
+            try:
+                return await _saved(request, person, place, wanted, form, shown)
+            except InvalidCampaign as error:
+                errors.append(error)
+        shown |= {"status": 422, "problem": errors[0]}
+        for each in errors:
+            steps = _told(steps, each)
     elif act == "add" and len(steps) < MOST_STEPS:
         steps = (*steps, StepForm(number=len(steps) + 1))
     elif act.startswith("remove-"):
@@ -78,18 +86,16 @@ async def _saved(
     request: Request,
     person: Person,
     place: Place,
-    id: str,
+    wanted: Sequence,
     form: FormData,
-    steps: tuple[StepForm, ...],
     shown: Mapping[str, str],
 ) -> Response:
-    wanted = Sequence(id=id, name=shown["name"] or id, steps=tuple(map(_step_of, steps)))
     saved = await campaigns_of(request).edit_sequence(
         place.workspace, wanted, by=actor_of(request, person), workspaces=person.workspaces
     )
     notice = "sequence_same" if plain(form.get("version")) == str(saved.version) else "sequence_saved"
     somebody = await _somebody(request, person, place, shown["campaign"], shown["prospect"])
-    back = place.sequence(id, campaign=shown["campaign"], prospect=somebody.id if somebody else "")
+    back = place.sequence(wanted.id, campaign=shown["campaign"], prospect=somebody.id if somebody else "")
     return RedirectResponse(with_notice(back, notice), status_code=303)
 
 
@@ -121,6 +127,7 @@ async def _page(
         previewed=preview and somebody is not None,
         known=tuple(sorted(somebody.variables())) if somebody else (),
         problem=_in_general(problem, preview, somebody, prospect),
+        refused=problem is not None and problem.field.startswith("steps["),
     )
     return render(
         request,
@@ -129,15 +136,28 @@ async def _page(
         headers={"Content-Security-Policy": content_policy(inline_styles=True)},
         person=person,
         may_act=may_act(person),
-        notice=read_notice(request.query_params),
+        notice=_notice(request, page),
         section="campaigns",
         page=page,
     )
 
 
+def _notice(request: Request, page: SequencePage) -> Notice | None:
+    """What was done; that it is saved is no good news alone where a step cannot be written to whom it is shown for."""
+    notice = read_notice(request.query_params)
+    if notice is None or notice.tone != "done" or not page.wrong:
+        return notice
+    step = page.wrong[0]
+    told = next(iter(step.problems.values()))
+    return Notice(text=f"Saved, but it cannot be launched like this: step {step.number}, {told}", tone="caution")
+
+
 def _in_general(problem: InvalidCampaign | None, preview: bool, somebody: Prospect | None, prospect: str) -> str:
     if problem is not None:
-        return "" if problem.field.startswith("steps[") else str(problem)
+        if problem.field.startswith("steps["):
+            return ""
+        label = _LABELS.get(problem.field, problem.field)
+        return f"{label}: {problem.problem}; {problem.remedy}"
     if preview and somebody is None:
         return (
             f"nobody called {prospect} is here" if prospect else "there is nobody to preview it for; import some first"
@@ -188,12 +208,32 @@ def _form_of(step: Step) -> StepForm:
     )
 
 
+def _meant(id: str, name: str, forms: tuple[StepForm, ...]) -> tuple[Sequence | None, list[InvalidCampaign]]:
+    """What the form means; or everything that is wrong with it, also templates that nobody could read.
+
+    Whether a portal is there is left to the check of a campaign: who sends may know more of them than the desk.
+    """
+    steps, errors = [], []
+    for form in forms:
+        try:
+            steps.append(_step_of(form))
+        except InvalidCampaign as error:
+            errors.append(error)
+    errors += [error for error in Wording(tuple(steps), {}).check() if not error.field.endswith(".template")]
+    if not errors:
+        try:
+            return Sequence(id=id, name=name or id, steps=tuple(steps)), []
+        except InvalidCampaign as error:
+            errors.append(error)
+    return None, errors
+
+
 def _step_of(form: StepForm) -> Step:
-    """What the form means; `InvalidCampaign` names the part that cannot be meant."""
-    days: Any = form.delay_days or "0"
+    """What one step means; `InvalidCampaign` names the part that cannot be meant."""
+    days: Any = number_in(form.delay_days or "0")
     return Step(
         number=form.number,
-        delay_days=int(days) if days.isascii() and days.isdecimal() and len(days) < 9 else days,
+        delay_days=days,
         subject=form.subject or None,
         text=form.text if form.text.strip() else None,
         html=form.html if form.html.strip() else None,
@@ -220,7 +260,7 @@ def _previewed(steps: tuple[StepForm, ...], somebody: Prospect, portals: Mapping
 def _told(steps: tuple[StepForm, ...], error: InvalidCampaign) -> tuple[StepForm, ...]:
     """The steps, with the problem beside the part that it is about."""
     return tuple(
-        replace(step, problems={part: f"{error.problem}; {error.remedy}"})
+        replace(step, problems={**step.problems, part: f"{error.problem}; {error.remedy}"})
         if error.field.startswith(f"steps[{step.number}]") and (part := error.field.rpartition(".")[2])
         else step
         for step in steps

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import RedirectResponse, Response, StreamingResponse
+from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import FormData, UploadFile
 
 from postroom.accounts.values import Person, Role
 from postroom.admin.addresses import SuppressionsAddress, plain
+from postroom.admin.campaign_places import looks_of
 from postroom.admin.contexts import SuppressionsPage, UnsuppressPage
 from postroom.admin.notices import Notice, read_notice, with_notice
 from postroom.admin.places import actor_of, may_act, operations_of, root_of
 from postroom.admin.rendering import render
 from postroom.admin.security import needs, safe_next
+from postroom.admin.suppression_files import exported
 from postroom.errors import InvalidEmail
-from postroom.operate.service import AsyncOperations
 from postroom.operate.stops import FIELDS, read_stop
-from postroom.operate.suppression_lists import written
 from postroom.operate.suppression_rights import SuppressionNotFound, SuppressionShared
-from postroom.operate.values import Workspaces
+from postroom.operate.suppression_wording import denied_in_words
+from postroom.vocabulary import SuppressionScope
 
 router = APIRouter(include_in_schema=False)
 
@@ -30,10 +31,10 @@ Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
 
 SHOWN = 50
 """Entries on a page."""
-AT_ONCE = 1_000
-"""Entries of a list that are read and sent at once."""
 USUAL = ("scope", "workspace", "kind")
 """What a list is told of lines that do not say."""
+NAMELESS = "nameless"
+"""What a form calls the mail that has no workspace."""
 
 
 @router.get("/admin/suppressions")
@@ -47,11 +48,11 @@ async def add(request: Request, person: Operator) -> Response:
     """One entry more, or the same form again with what is wrong in it."""
     operations, by, form = operations_of(request), actor_of(request, person), _given(await request.form())
     try:
-        stop = read_stop(form, actor=by.name, after=operations.now())
-        await operations.suppress(stop, by=by, workspaces=person.workspaces)
+        stop = read_stop(_meant(form, person), actor=by.name, after=operations.now())
+        entry = await operations.suppress(stop, by=by, workspaces=person.workspaces)
     except (InvalidEmail, SuppressionShared) as error:
         return await _page(request, person, status=422, form=form, problem=str(error))
-    return _go(with_notice(_home(request), "suppress"))
+    return _go(f"{with_notice(_home(request), 'suppress')}&added={entry.id}")
 
 
 @router.post("/admin/suppressions/import")
@@ -63,14 +64,15 @@ async def import_list(request: Request, person: Operator) -> Response:
             return await _page(request, person, status=422, list_problem="Choose a file first.")
         given = _given(form)
         try:
+            usual = _meant(given, person)
             report = await operations_of(request).import_suppressions(
                 file.file,
                 by=actor_of(request, person),
-                defaults={name: given[name] for name in USUAL},
+                defaults={name: usual[name] for name in USUAL},
                 workspaces=person.workspaces,
             )
         except InvalidEmail as error:
-            return await _page(request, person, status=422, list_problem=str(error))
+            return await _page(request, person, status=422, list_problem=str(error), list_form=given)
     return await _page(request, person, report=report)
 
 
@@ -79,13 +81,7 @@ async def export_list(request: Request, person: Operator) -> Response:
     """All that may be seen, as a file that can be imported again. It is on record who took it, so it is no link."""
     operations = operations_of(request)
     await operations.note_export(by=actor_of(request, person))
-    headers = {
-        "Content-Disposition": 'attachment; filename="suppressions.csv"',
-        "X-Content-Type-Options": "nosniff",
-        "Content-Security-Policy": "default-src 'none'; sandbox",
-        "Cache-Control": "no-store",
-    }
-    return StreamingResponse(_lines(operations, person.workspaces), media_type="text/csv", headers=headers)
+    return exported(operations, person.workspaces)
 
 
 @router.post("/admin/suppressions/{id}/remove")
@@ -114,28 +110,44 @@ async def _page(
         before=address.before or None,
         workspaces=person.workspaces,
     )
-    page = SuppressionsPage(address=address, found=found, workspaces=person.workspaces, **more)
+    known = await looks_of(request).workspaces(workspaces=person.workspaces)
+    page = SuppressionsPage(address=address, found=found, workspaces=person.workspaces, known=known, **more)
     return render(
         request,
         "suppressions.html",
         status=status,
         person=person,
         may_act=may_act(person),
-        notice=Notice(text=list_problem, tone="problem") if list_problem else read_notice(request.query_params),
+        notice=Notice(text=list_problem, tone="problem") if list_problem else await _notice(request, person, known),
         section="suppressions",
         page=page,
     )
 
 
-async def _lines(operations: AsyncOperations, workspaces: Workspaces) -> AsyncIterator[str]:
-    """A list, page by page: it takes no more memory than one."""
-    yield written((), heading=True)
-    before: str | None = None
-    while True:
-        page = await operations.suppressions(limit=AT_ONCE, before=before, workspaces=workspaces)
-        yield written(page.entries)
-        if (before := page.next) is None:
-            return
+async def _notice(request: Request, person: Person, known: tuple[str, ...]) -> Notice | None:
+    """What was done. Of an entry that was added, what it stops; with a caution where its workspace may be misspelt."""
+    notice, added = read_notice(request.query_params), plain(request.query_params.get("added"))
+    if notice is None or not added:
+        return notice
+    try:
+        entry = await operations_of(request).suppression(added, workspaces=person.workspaces)
+    except SuppressionNotFound:
+        return notice
+    told = f"Added. From now on, {entry.address} gets no {denied_in_words(entry)}."
+    if not entry.workspace or not known or entry.workspace in known:
+        return Notice(text=told)
+    doubt = f"No campaign is of a workspace {entry.workspace}: look whether it is spelt like that."
+    return Notice(text=f"{told} {doubt}", tone="caution")
+
+
+def _meant(given: Mapping[str, str], person: Person) -> dict[str, str]:
+    """What a form says, in the words of entries: a workspace that is not named is meant only where that is said."""
+    meant = dict(given)
+    if given["scope"] == NAMELESS:
+        meant |= {"scope": SuppressionScope.KIND if given["kind"] else SuppressionScope.WORKSPACE, "workspace": ""}
+    elif person.workspaces is None and not given["workspace"] and given["scope"] in ("workspace", "kind"):
+        raise InvalidEmail("workspace", "is missing", "name it, or choose mail without a workspace")
+    return meant
 
 
 def _given(form: FormData) -> dict[str, str]:

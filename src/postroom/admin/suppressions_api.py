@@ -1,4 +1,4 @@
-"""Who is not to be mailed, in the JSON API: search, add, remove."""
+"""Who is not to be mailed, in the JSON API: search, add, remove, lists in and out."""
 
 from __future__ import annotations
 
@@ -8,16 +8,23 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Response
+from fastapi import Request as HttpRequest
 from pydantic import ConfigDict, Field, StringConstraints
 
+from postroom.accounts.values import Person
 from postroom.admin.api import Operator, Service, Viewer, Who, may_answer
-from postroom.admin.described import Label, MailAddress
+from postroom.admin.campaign_import import CSV_BODY, on_disk
+from postroom.admin.described import Label, MailAddress, WorkspaceName
 from postroom.admin.parsing import JsonRoute
 from postroom.admin.requests import Instant, Line, Request
 from postroom.admin.shapes import Shape
+from postroom.admin.suppression_files import CsvFile, exported
+from postroom.admin.workshop import workshop_of
 from postroom.operate.stops import read_stop
 from postroom.operate.suppressing import SuppressionPage
+from postroom.operate.suppression_lists import ImportReport
 from postroom.operate.suppression_wording import stops_in_words
+from postroom.operate.values import Workspaces
 from postroom.store.suppressions import LONGEST_EVIDENCE, Suppression
 from postroom.vocabulary import SuppressionReason, SuppressionScope
 
@@ -31,9 +38,26 @@ class SuppressionsRequest(Request):
 
     part: Line | None = None
     reason: SuppressionReason | None = None
+    workspace: WorkspaceName | None = None
+    """Entries of this one, and those about all mail."""
     before: UUID | None = None
     """The `next` of the page before."""
     limit: Annotated[int, Field(ge=1, le=200)] = 50
+
+    def seen_by(self, person: Person) -> Workspaces:
+        """Whose entries are looked at; of a workspace that is not theirs there is none."""
+        if self.workspace is None:
+            return person.workspaces
+        wanted = frozenset((self.workspace,))
+        return wanted if person.workspaces is None else wanted & frozenset(person.workspaces)
+
+
+class UsualRequest(Request):
+    """What lines of a list stop that do not say."""
+
+    scope: SuppressionScope | None = None
+    workspace: Label = ""
+    kind: Label = ""
 
 
 def _of_one_scope(schema: dict[str, Any]) -> None:
@@ -97,6 +121,30 @@ class SuppressionsShape(Shape):
         return cls(suppressions=[SuppressionShape.of(entry) for entry in page.entries], next=page.next)
 
 
+class RefusedLineShape(Shape):
+    """A line that was left out, and why."""
+
+    line: int
+    problem: str
+
+
+class ImportedListShape(Shape):
+    """What became of a list: its lines, and why the first of those that were refused were."""
+
+    lines: int
+    added: int
+    known: int
+    refused: int
+    problems: list[RefusedLineShape]
+
+    @classmethod
+    def of(cls, report: ImportReport) -> ImportedListShape:
+        problems = [RefusedLineShape(line=each.line, problem=each.problem) for each in report.problems]
+        return cls(
+            lines=report.lines, added=report.added, known=report.known, refused=report.refused, problems=problems
+        )
+
+
 @router.get("/admin/suppressions")
 async def list_suppressions(
     operations: Service, person: Viewer, wanted: Annotated[SuppressionsRequest, Query()]
@@ -107,7 +155,7 @@ async def list_suppressions(
         reason=wanted.reason,
         limit=wanted.limit,
         before=None if wanted.before is None else str(wanted.before),
-        workspaces=person.workspaces,
+        workspaces=wanted.seen_by(person),
     )
     return SuppressionsShape.of(page)
 
@@ -126,6 +174,32 @@ async def suppress(
     if entry.created_at < entry.noted_at:
         response.status_code = 200
     return SuppressionShape.of(entry)
+
+
+@router.post("/admin/suppressions/import", openapi_extra=CSV_BODY)
+async def import_suppressions(
+    request: HttpRequest, operations: Service, person: Operator, by: Who, usual: Annotated[UsualRequest, Query()]
+) -> ImportedListShape:
+    """Take a list in: addresses one a line, or CSV with a column `address`. The same list again adds nothing.
+
+    Stopped in the middle, what was taken in is there, and the same list again does the rest.
+    """
+    async with on_disk(request) as path:
+        with await workshop_of(request).do(path.open, "rb") as file:
+            report = await operations.import_suppressions(
+                file,
+                by=by,
+                defaults=usual.model_dump(mode="json", exclude_none=True),
+                workspaces=person.workspaces,
+            )
+    return ImportedListShape.of(report)
+
+
+@router.post("/admin/suppressions/export", response_class=CsvFile)
+async def export_suppressions(operations: Service, person: Operator, by: Who) -> CsvFile:
+    """All entries that the caller may see, as CSV that can be imported again. It is on record who took them."""
+    await operations.note_export(by=by)
+    return exported(operations, person.workspaces)
 
 
 @router.delete("/admin/suppressions/{id:email_id}", status_code=204, responses=may_answer(404, 409))

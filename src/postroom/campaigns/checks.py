@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import NoReturn
 
-from postroom.compose.address import parse_address
+from postroom.compose.address import check_name, parse_address
 from postroom.compose.safety import check_value
 from postroom.errors import InvalidCampaign, InvalidEmail
 
@@ -20,10 +21,19 @@ def whole(name: str, given: object, *, least: int, most: int | None = None) -> i
     bounds = f"from {least}" if most is None else f"from {least} to {most}"
     # `True` is an int to Python, and hardly what somebody meant.
     if type(given) is not int:
-        refuse(name, f"a whole number {bounds}", given, "write it as a number, without quotes or fractions")
+        refuse(name, f"a whole number {bounds}", given, _as_number(given))
     if given < least or (most is not None and given > most):
         refuse(name, f"a whole number {bounds}", given, "choose one within these bounds")
     return given
+
+
+def _as_number(given: object) -> str:
+    """What to do about it, by what was given: a file has it in quotes, a form has something else in its field."""
+    if isinstance(given, float):
+        return "leave the fraction out"
+    if isinstance(given, str) and re.fullmatch(r"-?[0-9]{1,9}", given):
+        return "write it as a number, without quotes"
+    return "write it in digits alone, nine at most"
 
 
 def text_of(name: str, given: object) -> str:
@@ -39,6 +49,19 @@ def line_of(name: str, given: object, *, longest: int) -> str:
         raise InvalidCampaign(name, f"has {len(text):,} characters", f"shorten it to {longest}")
     try:
         check_value(name, text)
+    except InvalidEmail as error:
+        raise InvalidCampaign(name, error.problem, error.remedy) from error
+    return text
+
+
+def name_of(name: str, given: object, *, longest: int) -> str:
+    """What something is called, to be stored: a line that is shown in the order in which it was written.
+
+    Only what is new is asked for that: what was stored is read as it is.
+    """
+    text = line_of(name, given, longest=longest)
+    try:
+        check_name(name, text)
     except InvalidEmail as error:
         raise InvalidCampaign(name, error.problem, error.remedy) from error
     return text

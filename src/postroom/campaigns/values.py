@@ -9,7 +9,7 @@ from datetime import date, datetime
 
 from postroom.campaigns.arithmetic.keys import check_id
 from postroom.campaigns.arithmetic.settings import RampUp, SendingSettings, known_zone
-from postroom.campaigns.checks import line_of, mailbox, refuse, text_of, whole
+from postroom.campaigns.checks import line_of, mailbox, name_of, refuse, text_of, whole
 from postroom.campaigns.fields import check_fields, check_printable
 from postroom.errors import ConfigurationError, InvalidCampaign
 from postroom.templates.languages import canonical
@@ -101,7 +101,7 @@ class Prospect:
     def checked(self) -> Prospect:
         """The same as it is kept; what cannot be is refused, by the name of its field."""
         if self.name is not None:
-            line_of("name", self.name, longest=LONGEST_NAME)
+            name_of("name", self.name, longest=LONGEST_NAME)
         if self.timezone is not None:
             known_zone(self.timezone)
         return Prospect(

@@ -71,6 +71,8 @@ def new(
         return
     steps, senders = count_of(len(made.draft.sequence.steps), "step"), count_of(len(made.draft.senders), "sender")
     _say(f"The draft {campaign.id} is there, with {steps} and {senders}.")
+    if not made.draft.settings.sending.daily_quota:
+        _hint(f"Nothing leaves with a quota of 0: postroom campaign settings --daily-quota 50{_told(workspace)}")
     _say(f"Next: postroom campaign import FILE --campaign {campaign.id}{_told(workspace)}")
 
 

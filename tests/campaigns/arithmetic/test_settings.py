@@ -16,6 +16,8 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"timezone": "Europe/Berln"}, "timezone", "did you mean Europe/Berlin?"),
     ({"timezone": "berlin"}, "timezone", "did you mean Europe/Berlin?"),
     ({"timezone": "america/new york"}, "timezone", "did you mean America/New_York?"),
+    ({"timezone": "W. Europe Standard Time"}, "timezone", "did you mean Europe/Berlin?"),
+    ({"timezone": "Samoa Standard Time"}, "timezone", "write it as 'Europe/Berlin'"),
     ({"timezone": "Middle-earth"}, "timezone", "write it as 'Europe/Berlin'"),
     ({"timezone": "+02:00"}, "timezone", "is no zone"),
     ({"timezone": ""}, "timezone", "is no zone"),

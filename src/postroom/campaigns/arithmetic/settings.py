@@ -9,13 +9,31 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from postroom.campaigns.checks import listed, refuse, shown, text_of, whole
 from postroom.errors import InvalidCampaign
-from postroom.spelling import nearest, suggestion
+from postroom.spelling import ALIKE, nearest, suggestion
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 """The days of the week as settings name them, in the order of `date.weekday()`."""
 
 LONGEST_GAP = 86_400
 """Seconds. Who wants mails further apart than a day wants a quota of 1."""
+
+_OF_WINDOWS = {
+    "gmt": "Europe/London",
+    "w._europe": "Europe/Berlin",
+    "romance": "Europe/Paris",
+    "central_europe": "Europe/Budapest",
+    "central_european": "Europe/Warsaw",
+    "fle": "Europe/Kyiv",
+    "eastern": "America/New_York",
+    "central": "America/Chicago",
+    "mountain": "America/Denver",
+    "pacific": "America/Los_Angeles",
+    "india": "Asia/Kolkata",
+    "china": "Asia/Shanghai",
+    "tokyo": "Asia/Tokyo",
+    "aus_eastern": "Australia/Sydney",
+}
+"""Clocks that Windows calls otherwise, as in `W. Europe Standard Time`: those that most people live by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +136,8 @@ def _meant(zone: str) -> str:
     by_letters = {name.lower(): name for name in sorted(_zones())}
     wanted = zone.strip().lower().replace(" ", "_")
     by_city = next((name for name in sorted(_zones()) if name.lower().endswith(f"/{wanted}")), None)
-    found = by_letters.get(wanted) or by_city or by_letters.get(nearest(wanted, by_letters) or "")
+    found = by_letters.get(wanted) or by_city or _OF_WINDOWS.get(wanted.removesuffix("_standard_time"))
+    found = found or by_letters.get(nearest(wanted, by_letters, alike=ALIKE) or "")
     return f"did you mean {found}?" if found else "write it as 'Europe/Berlin', 'America/New_York' or 'UTC'"
 
 

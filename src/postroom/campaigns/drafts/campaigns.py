@@ -6,9 +6,10 @@ from collections.abc import Sequence as Several
 from dataclasses import dataclass
 from datetime import date
 
+from postroom.campaigns.checks import name_of
 from postroom.campaigns.drafts.prospects import read_prospect
 from postroom.campaigns.drafts.workspace import read_sender
-from postroom.campaigns.values import Campaign, Enrolment, Sender
+from postroom.campaigns.values import LONGEST_NAME, Campaign, Enrolment, Sender
 from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.store.contract import instant, moment
 from postroom.store.plan import Plan, Row, ask
@@ -32,6 +33,7 @@ class Waiting:
 
 def add_campaign(workspace: str, campaign: Campaign, *, senders: Several[str]) -> Plan[None]:
     """A new draft; `InvalidCampaign` where the id is taken. Sequence and senders are known to be there."""
+    name_of("campaign.name", campaign.name, longest=LONGEST_NAME)
     rows = yield ask(
         "add_campaign",
         workspace=workspace,

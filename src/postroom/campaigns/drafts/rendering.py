@@ -52,14 +52,16 @@ class Wording:
     def check(self) -> Iterator[InvalidCampaign]:
         """What is wrong with the steps, whoever gets them."""
         for step in self._steps.values():
-            try:
-                if step.template is not None:
-                    self._portal_of(step)
-                for part in PARTS:
-                    if getattr(step, part) is not None:
+            for part in ("template", *PARTS):
+                if getattr(step, part) is None:
+                    continue
+                try:
+                    if part == "template":
+                        self._portal_of(step)
+                    else:
                         self._template(step.number, part)
-            except InvalidCampaign as error:
-                yield error
+                except InvalidCampaign as error:
+                    yield error
 
     def render(self, number: int, prospect: Prospect) -> Words:
         """What a step says to somebody; `InvalidCampaign` names the part that cannot be said, and why."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from postroom.campaigns.checks import name_of
 from postroom.campaigns.records import step_record
-from postroom.campaigns.values import Sequence, Step
+from postroom.campaigns.values import LONGEST_NAME, Sequence, Step
 from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.store.contract import instant
 from postroom.store.plan import Plan, Row, ask
@@ -25,6 +26,7 @@ class SequenceOutline:
 
 def add_sequence(workspace: str, sequence: Sequence) -> Plan[None]:
     """A new one, at version 1; `InvalidCampaign` where the id is taken."""
+    name_of("sequence.name", sequence.name, longest=LONGEST_NAME)
     rows = yield ask("add_sequence", workspace=workspace, id=sequence.id, name=sequence.name)
     if not rows:
         raise InvalidCampaign(
@@ -35,6 +37,7 @@ def add_sequence(workspace: str, sequence: Sequence) -> Plan[None]:
 
 def edit_sequence(workspace: str, sequence: Sequence) -> Plan[Sequence]:
     """Let the sequence of this id have these steps from its next version on; the same steps make no new version."""
+    name_of("sequence.name", sequence.name, longest=LONGEST_NAME)
     rows = yield ask("lock_sequence", workspace=workspace, id=sequence.id)
     before = yield from _whole(workspace, rows[0]) if rows else _missing(workspace, sequence.id)
     if (before.name, before.steps) == (sequence.name, sequence.steps):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
+from postroom.campaigns.checks import name_of
 from postroom.campaigns.records import ramp_from, ramp_record, sending_from, sending_record, written
-from postroom.campaigns.values import Sender, WorkspaceSettings
+from postroom.campaigns.values import LONGEST_NAME, Sender, WorkspaceSettings
 from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.store.contract import instant, moment
 from postroom.store.plan import Plan, Row, ask
@@ -49,6 +50,7 @@ def put_workspace_settings(workspace: str, settings: WorkspaceSettings) -> Plan[
 
 def put_sender(workspace: str, sender: Sender) -> Plan[None]:
     """Add a sender, or change the one of that id. A pause stays as it is."""
+    name_of("sender.name", sender.name, longest=LONGEST_NAME)
     ramp_up = ramp_record(sender.ramp_up)
     yield ask(
         "put_sender",

@@ -28,8 +28,7 @@ class Seen:
 @contextmanager
 def nothing_seen() -> Iterator[Seen]:
     """For one file; afterwards nothing of it is left. SQLite keeps it in a file without a name."""
-    # Beside an event loop each step of an import may be in another thread: in one after another, never in two at once.
-    with closing(sqlite3.connect("", isolation_level=None, check_same_thread=False)) as connection:
+    with closing(sqlite3.connect("", isolation_level=None)) as connection:
         connection.executescript(
             f"PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -{_CACHE};"
             "CREATE TABLE seen (text TEXT NOT NULL PRIMARY KEY, line INTEGER NOT NULL) WITHOUT ROWID; BEGIN;"

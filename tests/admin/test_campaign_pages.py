@@ -316,6 +316,30 @@ async def test_without_a_place_to_unsubscribe_at_the_check_says_so(
 # Launched
 
 
+async def test_whom_a_launch_passes_over_is_told_before_it_and_after_it(browser: AsyncClient) -> None:
+    await drafted(browser)
+    adding = {"address": "ada@x.example", "scope": "workspace", "workspace": "hotel", "reason": "manual"}
+    await press(browser, "/admin/suppressions", "/admin/suppressions", **adding)
+    asked = text_of(await press(browser, PAGE, PAGE.replace("?", "/launch?")))
+    told = await press(browser, PAGE, PAGE.replace("?", "/launch?"), confirmed="1")
+
+    assert "1 prospect gets 1 step" in asked
+    assert "1 more get nothing: not to be mailed" in asked
+    assert "1 prospect passed over" in text_of(await browser.get(told.headers["location"]))
+
+
+async def test_a_draft_that_was_cancelled_is_launched_only_if_it_is_in_order(browser: AsyncClient) -> None:
+    """Nothing of it has ever passed a check."""
+    await drafted(browser, subject="About {{ nothing_like_it }}")
+    await press(browser, PAGE, PAGE.replace("?", "/cancel?"), confirmed="1")
+    asked = await press(browser, PAGE, PAGE.replace("?", "/launch?"))
+    forced = await press(browser, PAGE, PAGE.replace("?", "/launch?"), confirmed="1", again="1")
+
+    assert "cannot be launched yet" in text_of(asked)
+    assert 'id="confirm"' not in asked.text
+    assert forced.status_code == 422
+
+
 async def test_a_launch_asks_first_with_the_numbers_and_is_on_record(browser: AsyncClient, outbox: AsyncOutbox) -> None:
     await drafted(browser)
     asked = await press(browser, PAGE, PAGE.replace("?", "/launch?"))

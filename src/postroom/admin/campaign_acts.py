@@ -94,13 +94,13 @@ async def act(request: Request, person: Operator, id: str, act: str) -> Response
             return _go(with_notice(place.campaign(id), "campaign_changed"))
         return await _ask(request, person, place, whole, act)
     try:
-        mails = await _done(request, person, place, id, act, form)
+        mails, skipped = await _done(request, person, place, id, act, form)
     except InvalidCampaign as error:
         if error.field == "status":
             return _go(with_notice(place.campaign(id), "campaign_changed"))
         return await campaign_page(request, person, place, id, status=422, problem=error)
     forget_outlook(request, place.workspace)
-    return _go(with_notice(place.campaign(id), f"campaign_{act}", count=mails))
+    return _go(with_notice(place.campaign(id), f"campaign_{act}", count=mails, left=skipped))
 
 
 @router.post("/admin/campaigns/{id}/prospects/{prospect}/{act}")
@@ -130,22 +130,26 @@ async def act_on_prospect(request: Request, person: Operator, id: str, prospect:
     return _go(with_notice(back, f"prospect_{act}"))
 
 
-async def _done(request: Request, person: Person, place: Place, id: str, act: str, form: FormData) -> int:
-    """Do it; how many mails it was about. Whether it can be done is asked where it is done, and told on record."""
+async def _done(request: Request, person: Person, place: Place, id: str, act: str, form: FormData) -> tuple[int, int]:
+    """Do it; how many mails it was about, and how many prospects were passed over.
+
+    Whether it can be done is asked where it is done, and told on record.
+    """
     operations = campaigns_of(request)
     asked: Any = {"by": actor_of(request, person), "workspaces": person.workspaces}
     match act:
         case "launch":
             portals, again = find_portals(operations.settings.portals), bool(form.get("again"))
-            return (await operations.launch(place.workspace, id, again=again, portals=portals, **asked)).scheduled
+            launched = await operations.launch(place.workspace, id, again=again, portals=portals, **asked)
+            return launched.scheduled, sum(launched.skipped.values())
         case "pause":
             reason = printable(plain(form.get("reason"))[:LONGEST_REASON])
             await operations.pause(place.workspace, id, reason=reason or None, **asked)
         case "resume":
             await operations.resume(place.workspace, id, **asked)
         case _:
-            return (await operations.cancel(place.workspace, id, **asked)).mails
-    return 1
+            return (await operations.cancel(place.workspace, id, **asked)).mails, 0
+    return 1, 0
 
 
 async def _ask(

@@ -233,6 +233,11 @@ class CampaignConfirmPage:
     def again(self) -> bool:
         return self.act == "launch" and self.whole.campaign.status is CampaignStatus.CANCELLED
 
+    @property
+    def relaunch(self) -> bool:
+        """Of what was launched before; a draft that was cancelled is launched as any other."""
+        return self.again and not self.whole.campaign.unlaunched
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadMail:

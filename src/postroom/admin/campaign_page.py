@@ -113,7 +113,7 @@ async def draft_forecast(request: Request, person: Person, place: Place, whole: 
     """When a draft would begin and end; None of one that is none, or has nobody in it, or too many for a page."""
     draft = whole.draft
     mails = draft.prospects * len(draft.sequence.steps)
-    if whole.campaign.status is not CampaignStatus.DRAFT or not 0 < mails <= MOST_FORECAST:
+    if not whole.campaign.unlaunched or not 0 < mails <= MOST_FORECAST:
         return None
     looks = looks_of(request)
     outset = await looks.outset(place.workspace, whole.campaign.id, workspaces=person.workspaces)

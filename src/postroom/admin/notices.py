@@ -32,7 +32,11 @@ _WORDS: Mapping[str, Callable[[int], str]] = {
     "suppress": lambda count: "Added.",
     "unsuppress": lambda count: "Removed. What else is known of the address still holds.",
     "campaign_new": lambda count: "The draft is there. Nothing is sent from it until somebody launches it.",
-    "campaign_launch": lambda count: f"Launched: {count_of(count, 'mail')} planned. They leave within the windows.",
+    "campaign_launch": lambda count: (
+        f"Launched: {count_of(count, 'mail')} planned. They leave within the windows."
+        if count
+        else "Launched, but nothing was planned."
+    ),
     "campaign_pause": lambda count: "The campaign is paused. Nothing of it leaves until somebody resumes it.",
     "campaign_resume": lambda count: "The campaign runs again.",
     "campaign_cancel": lambda count: f"The campaign is cancelled: {count_of(count, 'mail')} will not leave.",
@@ -88,13 +92,15 @@ def read_notice(given: Mapping[str, str]) -> Notice | None:
         return None
     count, left = _number(given.get("count", "1")), _number(given.get("left", "0"))
     text = _WORDS[name](count)
-    if left:
+    if left and name == "campaign_launch":
+        text += f" {count_of(left, 'prospect')} passed over: who is not to be mailed, or has mail of it already."
+    elif left:
         text += f" {count_of(left, 'email')} left as before: their status does not allow it."
     undo = given.get("undo", "") if name == "dismiss" and count else ""
     tone = "done" if count or name.startswith("campaign_") else "problem"
     return Notice(
         text=text,
-        tone="caution" if name in _CAUTIONS else tone,
+        tone="caution" if name in _CAUTIONS or (name == "campaign_launch" and not count) else tone,
         undo=undo if _TIE.fullmatch(undo) else "",
     )
 

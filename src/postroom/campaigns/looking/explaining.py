@@ -90,7 +90,8 @@ def _standing(workspace: str, campaign_id: str, shut: Collection[str]) -> Plan[_
 
 def _explained(mail: Mail, enrolment: str, email_status: str | None, due_at: object, standing: _Standing) -> Explained:
     status = None if email_status is None else Status(email_status)
-    under_way = mail.state is MailState.LEAVING and status not in (Status.PENDING, Status.RETRYING)
+    asks_again = status in (Status.PENDING, Status.RETRYING) or (status is Status.IN_DOUBT and due_at is not None)
+    under_way = mail.state is MailState.LEAVING and not asks_again
     paused = not standing.running or enrolment == EnrolmentStatus.PAUSED
     if under_way:
         wait = None

@@ -80,15 +80,35 @@ def test_the_status_of_a_campaign_says_what_became_of_its_mails_and_whether_the_
     assert (wrong.code, "Does not add up: mails: 4 expected, 2 found." in wrong.out) == (1, True)
 
 
+def test_a_sender_is_paused_with_a_reason_and_resumed(postroom: CommandLine, spring: str) -> None:
+    paused = postroom("campaign", "sender", "ada", "--pause", "--reason", "their login was revoked")
+    assert "their login was revoked" in paused.out
+    told = postroom("campaign", "sender", "ada", "--json").json["senders"][0]
+    assert (told["paused_at"] is not None, told["pause_reason"]) == (True, "their login was revoked")
+    postroom("campaign", "launch", spring)
+    assert "sender_down (ada: their login was revoked)" in postroom("campaign", "waiting", spring).out
+
+    changed = postroom("campaign", "sender", "ada", "--name", "Grace H.", "--json").json["senders"][0]
+    assert (changed["name"], changed["pause_reason"]) == ("Grace H.", "their login was revoked"), "a pause stays"
+    resumed = postroom("campaign", "sender", "ada", "--resume", "--json").json["senders"][0]
+    assert (resumed["paused_at"], resumed["pause_reason"]) == (None, None)
+    assert postroom("campaign", "sender", "nobody", "--pause").code == 1
+    for senseless in (("--pause",), ("ada", "--pause", "--resume"), ("ada", "--reason", "why")):
+        assert postroom("campaign", "sender", *senseless).code == 2
+
+
 def test_every_act_is_in_the_audit_log(postroom: CommandLine, spring: str, outbox: Outbox) -> None:
     postroom("campaign", "launch", spring)
     postroom("campaign", "pause", spring)
     postroom("campaign", "resume", spring)
     postroom("campaign", "cancel", spring)
+    postroom("campaign", "sender", "ada", "--pause")
+    postroom("campaign", "sender", "ada", "--resume")
     tables = outbox.database.dialect.tables
     with outbox.transaction() as connection:
         rows = connection.execute(f"SELECT what FROM {tables}audit ORDER BY id").fetchall()
 
-    assert [what for (what,) in rows if what.startswith("campaign_")][-5:] == [
+    assert [what for (what,) in rows if what.startswith("campaign_")][-7:] == [
         "campaign_launch", "campaign_launch", "campaign_pause", "campaign_resume", "campaign_cancel",
+        "campaign_pause_sender", "campaign_resume_sender",
     ]  # fmt: skip

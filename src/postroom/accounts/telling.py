@@ -38,6 +38,8 @@ _WORDS = {
     "campaign_new": "made a draft of a campaign",
     "campaign_settings": "changed when a workspace sends",
     "campaign_sender": "changed a sender of campaigns",
+    "campaign_pause_sender": "paused a sender of campaigns",
+    "campaign_resume_sender": "resumed a sender of campaigns",
     "campaign_sequence": "changed a sequence",
     "campaign_import": "imported prospects",
     "campaign_launch": "launched a campaign",

@@ -95,18 +95,27 @@ def sender(
         str | None,
         typer.Argument(help="Which one; without it all are listed.", metavar="ID", show_default=False),
     ] = None,
+    pause: Annotated[bool, typer.Option("--pause", help="Let nothing leave from them; their mail is kept.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Let mail leave from them again.")] = False,
+    reason: Annotated[str | None, typer.Option(help="Why they are paused.", show_default=False)] = None,
     workspace: Workspace = "",
     json: Json = False,
 ) -> None:
-    """List who sends campaigns, show one, or add or change one with what the options name."""
+    """List who sends campaigns, show one, add or change one with what the options name, pause or resume one."""
     changes = options.as_record()
-    if changes and id is None:
+    if (changes or pause or resume) and id is None:
         raise InvalidCampaign("id", "is missing", "say which sender: postroom campaign sender ID --address …")
+    if (pause and resume) or (reason is not None and not pause):
+        raise InvalidCampaign("--pause", "says something else than the other options", "pause, or resume; not both")
     with _campaigns(target) as campaigns:
         if changes:
             assert id is not None
             known = {each.id: each for each in campaigns.senders(workspace)}
             campaigns.put_sender(workspace, _changed(known.get(id), id, changes), by=machine_user())
+        if pause:
+            campaigns.pause_sender(workspace, str(id), by=machine_user(), reason=reason)
+        if resume:
+            campaigns.resume_sender(workspace, str(id), by=machine_user())
         found = campaigns.senders(workspace) if id is None else (campaigns.sender(workspace, id),)
     if json:
         print_json({"senders": [sender_record(each) for each in found]})

@@ -29,6 +29,7 @@ from postroom.campaigns.importing.batches import Imported, RowReport, import_tab
 from postroom.campaigns.importing.table import Table
 from postroom.campaigns.records import changed_settings
 from postroom.campaigns.sending.replanning import replan
+from postroom.campaigns.sending.senders import pause_sender, resume_sender
 from postroom.campaigns.values import Campaign, Sender, Sequence, WorkspaceSettings
 from postroom.operate.campaign_acts import CampaignActs
 from postroom.operate.campaign_recording import check_seen, on_record
@@ -126,6 +127,22 @@ class CampaignVerbs(Shell):
         check_seen(workspace, workspaces)
         doing = _put_sender(workspace, sender)
         return (yield from on_record(doing, by, "campaign_sender", workspace, sender=sender.id))
+
+    @does_in_steps
+    def pause_sender(
+        self, workspace: str, id: str, *, by: By, reason: str | None = None, workspaces: Workspaces = None
+    ) -> Course[Sender]:
+        """Let nothing leave from a sender until they are resumed; their mail is kept."""
+        check_seen(workspace, workspaces)
+        doing = pause_sender(workspace, id, reason=reason)
+        return (yield from on_record(doing, by, "campaign_pause_sender", workspace, sender=id, reason=reason))
+
+    @does_in_steps
+    def resume_sender(self, workspace: str, id: str, *, by: By, workspaces: Workspaces = None) -> Course[Sender]:
+        """Let mail leave from a sender again."""
+        check_seen(workspace, workspaces)
+        doing = resume_sender(workspace, id)
+        return (yield from on_record(doing, by, "campaign_resume_sender", workspace, sender=id))
 
     @asks
     def sequences(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[tuple[SequenceOutline, ...]]:

@@ -25,8 +25,8 @@ other one nobody reads that journal. An email that is in doubt because it was ta
 person; one whose own worker put it in doubt has no more to hear, and is sent again when its policy says so.
 
 **Campaigns stay.** Whose turn it is, what counts against quotas and what follows is in the region where a campaign was
-launched; a mail of it that left for another would be sent by nobody. So its emails stay, and whoever moves the person is
-told which campaigns are still to write to them from here.
+launched; a mail of it that left for another would be sent by nobody. So its emails stay, and whoever moves the person
+is told which campaigns are still to write to them from here.
 
 Journals also mend what a database forgot in a failover (`store/recall.py`). That, too, works only where the email is:
 after a failover that lost commits, let the workers run for a minute before somebody is moved.

@@ -14,7 +14,18 @@ from postroom.campaigns.looking.explaining import explain
 from postroom.campaigns.stopping.stops import stop_prospect
 from postroom.store import claims
 from postroom.store.contract import Claimed
-from tests.campaigns.sending.stage import MONDAY, OFFICE, OPEN_ALWAYS, SHOP, Stage, dead, fails, in_doubt, miscounted, sent
+from tests.campaigns.sending.stage import (
+    MONDAY,
+    OFFICE,
+    OPEN_ALWAYS,
+    SHOP,
+    Stage,
+    dead,
+    fails,
+    in_doubt,
+    miscounted,
+    sent,
+)
 
 
 def test_what_was_in_doubt_keeps_its_place_beside_the_one_that_a_person_has_sent_again(stage: Stage) -> None:

@@ -32,7 +32,7 @@ NOTHING = Count()
 def count_mail(
     workspace: str, sender_id: str, day: date, *, used: int = 0, accepted: int = 0, doubted: int = 0
 ) -> Plan[None]:
-    """Change what counts on a day. `doubted` are those among the used that were left in doubt, and that no mail owns any
+    """Change what counts on a day. `doubted` are those among the used that were left in doubt and that no mail owns any
     more: theirs is sent again, or given up."""
     yield ask(
         "count_mail",

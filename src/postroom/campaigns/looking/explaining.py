@@ -125,6 +125,8 @@ def _set_aside_for(mail: Mail) -> WaitReason:
 
 def _wait_of_sender(mail: Mail, standing: _Standing) -> Wait | None:
     sender = standing.senders.get(mail.sender_id)
+    if sender is not None and sender.paused_at is not None and sender.pause_reason:
+        return Wait(reason=WaitReason.SENDER_DOWN, until=None, detail=f"{sender.id}: {sender.pause_reason}")
     if sender is None or sender.paused_at is not None or sender.route in standing.shut:
         return Wait(reason=WaitReason.SENDER_DOWN, until=None, detail=mail.sender_id)
     count = standing.counts.get(sender.id, NOTHING)

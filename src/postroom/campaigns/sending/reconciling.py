@@ -4,7 +4,8 @@ A trigger notes the status of an email at its mail in the transaction that chang
 conclusions are drawn, a little later and in one place, under the pace of the workspace:
 
     sent                  counts as accepted; the next step is due so many days later, or the enrolment is completed
-    pending, retrying     given back or failed for now: the quota is released, and it asks for its turn again
+    pending, retrying     given back or failed for now: the quota is released, and it asks for its turn again; where
+                          the server does not take mail from its sender, that one is paused
     dead, cancelled, gone the quota is released, nothing follows
     in_doubt              stays counted, and nothing follows until a person has decided
 
@@ -24,6 +25,7 @@ from postroom.campaigns.arithmetic.window import local_date, openings, window_da
 from postroom.campaigns.books.counting import count_mail
 from postroom.campaigns.books.mails import GONE, PAUSED, Mail, mails_of_enrolment, put_mail, read_mail, written_day
 from postroom.campaigns.drafts.sequences import steps_of
+from postroom.campaigns.sending.senders import heed_refusal
 from postroom.campaigns.stopping.limits import count_mail_of
 from postroom.store import acts
 from postroom.store.plan import Plan, ask
@@ -136,6 +138,7 @@ def _came_back(workspace: str, mail: Mail) -> Plan[None]:
     if mail.state in ENDED:
         yield from _revive(workspace, mail)
     mail = yield from _released(workspace, mail)
+    yield from heed_refusal(workspace, mail)
     status = yield from enrolment_status(workspace, mail)
     if status in OPEN and (yield from _campaign_goes_on(workspace, mail)):
         yield from put_mail(replace(mail, state=MailState.LEAVING, reason=None))

@@ -103,6 +103,14 @@ SET state = :state::text,
     changed_at = {now}
 WHERE email_id = :id::uuid;
 
+-- What was said the last time that an email failed, provided that was since it was handed out.
+-- name: last_failure
+SELECT h.detail
+FROM postroom.events h
+WHERE h.email_id = :id::uuid AND h.what = 'failed' AND h.at >= (:since::text)::timestamptz
+ORDER BY h.id DESC
+LIMIT 1;
+
 -- Stop what has not left of some mail: of a prospect, of a campaign, or of one in the other.
 -- name: stop_mails
 UPDATE postroom.campaign_mails

@@ -100,6 +100,14 @@ SET state = :state,
     changed_at = :now
 WHERE email_id = :id;
 
+-- What was said the last time that an email failed, provided that was since it was handed out.
+-- name: last_failure
+SELECT h.detail
+FROM postroom_events h
+WHERE h.email_id = :id AND h.what = 'failed' AND h.at >= :since
+ORDER BY h.id DESC
+LIMIT 1;
+
 -- Stop what has not left of some mail: of a prospect, of a campaign, or of one in the other.
 -- name: stop_mails
 UPDATE postroom_campaign_mails

@@ -42,6 +42,21 @@ SET name = excluded.name,
     daily_quota = excluded.daily_quota,
     ramp_up = excluded.ramp_up;
 
+-- Have nothing leave from a sender; one that is paused already stays so, since when and why it was.
+-- name: pause_sender
+UPDATE postroom_senders
+SET paused_at = :now,
+    pause_reason = :reason
+WHERE workspace = :workspace AND id = :id AND paused_at IS NULL
+RETURNING id;
+
+-- Have mail leave from it again.
+-- name: resume_sender
+UPDATE postroom_senders
+SET paused_at = NULL,
+    pause_reason = NULL
+WHERE workspace = :workspace AND id = :id;
+
 -- Who sends, by id.
 -- name: senders
 SELECT {sender}

@@ -97,6 +97,29 @@ def test_a_sender_is_paused_with_a_reason_and_resumed(postroom: CommandLine, spr
         assert postroom("campaign", "sender", *senseless).code == 2
 
 
+def test_the_senders_of_a_draft_are_changed_and_those_of_a_launched_campaign_are_not(
+    postroom: CommandLine, spring: str
+) -> None:
+    def names(*arguments: str) -> list[str]:
+        told = postroom("campaign", "senders", spring, *arguments, "--json").json["senders"]
+        return [each["id"] for each in told]
+
+    postroom("campaign", "sender", "eve", "--address", "eve@shop.example")
+    assert names("--add", "eve", "--add", "ada") == ["ada", "eve"]
+    assert names("--remove", "ada") == ["eve"]
+    assert names("--only", "ada", "--only", "eve") == ["ada", "eve"]
+    assert postroom("campaign", "senders", spring, "--only", "nobody").code == 1
+    assert "nobody is left" in postroom("campaign", "senders", spring, "--remove", "ada", "--remove", "eve").err
+    assert "does not send it" in postroom("campaign", "senders", spring, "--remove", "nemo").err
+    assert names() == ["ada", "eve"]
+
+    postroom("campaign", "launch", spring)
+    refused = postroom("campaign", "senders", spring, "--add", "eve")
+    assert (refused.code, "keeps their sender" in refused.err) == (2, True)
+    waiting = postroom("campaign", "waiting", spring, "--json").json["mails"]
+    assert [each["sender"] for each in waiting] == ["ada", "ada", "eve", "eve"]
+
+
 def test_every_act_is_in_the_audit_log(postroom: CommandLine, spring: str, outbox: Outbox) -> None:
     postroom("campaign", "launch", spring)
     postroom("campaign", "pause", spring)

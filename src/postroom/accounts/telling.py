@@ -40,6 +40,7 @@ _WORDS = {
     "campaign_sender": "changed a sender of campaigns",
     "campaign_pause_sender": "paused a sender of campaigns",
     "campaign_resume_sender": "resumed a sender of campaigns",
+    "campaign_senders": "changed who sends a campaign",
     "campaign_sequence": "changed a sequence",
     "campaign_import": "imported prospects",
     "campaign_launch": "launched a campaign",

@@ -1,4 +1,4 @@
-"""Campaigns: campaign new, settings, sender, sequence, import, check, forecast, status, list; acts stand beside."""
+"""Campaigns: campaign new, settings, sender(s), sequence, import, check, forecast, status, list; acts stand beside."""
 
 from __future__ import annotations
 
@@ -125,6 +125,30 @@ def sender(
         _hint("Nobody sends campaigns here yet; `postroom campaign sender ID --address …` changes that.")
 
 
+def senders(
+    target: Target,
+    id: CampaignId,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="This sender and no other that is not named too.", metavar="ID")
+    ] = None,
+    add: Annotated[list[str] | None, typer.Option("--add", help="This sender as well.", metavar="ID")] = None,
+    remove: Annotated[list[str] | None, typer.Option("--remove", help="Not this sender.", metavar="ID")] = None,
+    workspace: Workspace = "",
+    json: Json = False,
+) -> None:
+    """Show who sends a campaign, in turn; or change that, while it is a draft."""
+    with _campaigns(target) as campaigns:
+        if only or add or remove:
+            campaigns.choose_senders(
+                workspace, id, by=machine_user(), only=only or (), add=add or (), remove=remove or ()
+            )
+        found = campaigns.status(workspace, id).draft.senders
+    if json:
+        print_json({"senders": [sender_record(each) for each in found]})
+    else:
+        standard_output().print(senders_table(found))
+
+
 def sequence(
     target: Target,
     id: Annotated[
@@ -225,6 +249,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "new": new,
     "settings": settings,
     "sender": sender,
+    "senders": senders,
     "sequence": sequence,
     "import": import_prospects,
     "check": check,

@@ -7,11 +7,18 @@ not there. Acts are in the audit log, and so are refusals.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from collections.abc import Sequence as Several
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from postroom.campaigns.books.mails import ring
-from postroom.campaigns.drafts.campaigns import LONGEST_PAGE, add_campaign, campaigns_after, count_enrolments
+from postroom.campaigns.drafts.campaigns import (
+    LONGEST_PAGE,
+    add_campaign,
+    campaigns_after,
+    choose_senders,
+    count_enrolments,
+)
 from postroom.campaigns.drafts.checking import Checked
 from postroom.campaigns.drafts.describing import Description
 from postroom.campaigns.drafts.forecasting import Forecast, forecast_of
@@ -143,6 +150,24 @@ class CampaignVerbs(Shell):
         check_seen(workspace, workspaces)
         doing = resume_sender(workspace, id)
         return (yield from on_record(doing, by, "campaign_resume_sender", workspace, sender=id))
+
+    @does_in_steps
+    def choose_senders(
+        self,
+        workspace: str,
+        id: str,
+        *,
+        by: By,
+        only: Several[str] = (),
+        add: Several[str] = (),
+        remove: Several[str] = (),
+        workspaces: Workspaces = None,
+    ) -> Course[tuple[Sender, ...]]:
+        """Have a draft sent by others than it was made with; refused once it was launched."""
+        check_seen(workspace, workspaces)
+        doing = choose_senders(workspace, id, only=only, add=add, remove=remove)
+        told = {"only": list(only), "add": list(add), "remove": list(remove)}
+        return (yield from on_record(doing, by, "campaign_senders", workspace, campaign=id, **told))
 
     @asks
     def sequences(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[tuple[SequenceOutline, ...]]:

@@ -85,7 +85,12 @@ VALUES (:workspace::text, :id::text, :name::text, :sequence::text, :status::text
 ON CONFLICT DO NOTHING
 RETURNING id;
 
--- Who sends a new campaign.
+-- Nobody sends it any more, until somebody is named.
+-- name: drop_campaign_senders
+DELETE FROM postroom.campaign_senders
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text;
+
+-- Who sends a campaign.
 -- name: add_campaign_senders
 INSERT INTO postroom.campaign_senders (workspace, campaign_id, sender_id, position)
 SELECT :workspace::text, :campaign::text, named.id, named.place

@@ -79,7 +79,12 @@ VALUES (:workspace, :id, :name, :sequence, :status, :now)
 ON CONFLICT DO NOTHING
 RETURNING id;
 
--- Who sends a new campaign.
+-- Nobody sends it any more, until somebody is named.
+-- name: drop_campaign_senders
+DELETE FROM postroom_campaign_senders
+WHERE workspace = :workspace AND campaign_id = :campaign;
+
+-- Who sends a campaign.
 -- name: add_campaign_senders
 INSERT INTO postroom_campaign_senders (workspace, campaign_id, sender_id, position)
 SELECT :workspace, :campaign, named.value, named.key

@@ -183,6 +183,21 @@ async def test_a_campaign_is_paused_resumed_cancelled_and_launched_again_only_on
     assert data_of(await operator.get(f"{SPRING}/pending")) == {"pending": 6}
 
 
+async def test_a_sender_is_paused_and_resumed(house: CampaignHouse, operator: httpx.AsyncClient) -> None:
+    await operator.post(f"{SPRING}/launch")
+    paused = data_of(await operator.post("/api/senders/grace/pause", params={"reason": "on holiday"}))
+    assert (paused["id"], paused["pausedAt"] is not None, paused["pauseReason"]) == ("grace", True, "on holiday")
+    [first, *_] = data_of(await operator.get(f"{SPRING}/emails"))["emails"]
+    assert (first["wait"]["reason"], first["wait"]["detail"]) == ("sender_down", "grace: on holiday")
+    listed = data_of(await operator.get("/api/senders"))
+    assert (listed["workspace"], [each["pauseReason"] for each in listed["senders"]]) == (NORTH, ["on holiday"])
+
+    assert data_of(await operator.post("/api/senders/grace/resume"))["pausedAt"] is None
+    assert error_of(await operator.post("/api/senders/nobody/pause"), 404)["code"] == "sender_not_found"
+    elsewhere = await operator.post("/api/senders/grace/pause", params={"workspace": SOUTH})
+    assert error_of(elsewhere, 404)["code"] == "workspace_not_found"
+
+
 async def test_scheduling_at_once_from_several_places_schedules_each_email_once(house: CampaignHouse) -> None:
     """(E7) Two requests to one app share a launch; other processes share the work."""
     async with house.caller() as one, house.caller_elsewhere() as other:

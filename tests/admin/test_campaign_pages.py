@@ -362,7 +362,10 @@ async def test_every_waiting_mail_shows_its_reason_and_when_it_goes_on(
     assert "ada@x.example step 1 window closed , next Mon 09:00" in text_of(await browser.get(PAGE))
     clock.now = datetime(2026, 3, 9, 9, tzinfo=UTC)
     async with outbox.transaction() as connection:
-        await connection.execute("INSERT INTO postroom_campaign_days VALUES ('hotel', '', '2026-03-09', 1, 1)")
+        await connection.execute(
+            "INSERT INTO postroom_campaign_days (workspace, sender_id, day, used, accepted)"
+            " VALUES ('hotel', '', '2026-03-09', 1, 1)"
+        )
     assert "ada@x.example step 1 ramp day 1, next Wed 09:00" in text_of(await browser.get(PAGE))
 
 
@@ -782,6 +785,22 @@ async def test_a_sender_is_added_with_a_quota_of_its_own_or_refused_by_field(bro
     )
 
 
+async def test_a_sender_is_paused_and_resumed_on_the_page(browser: AsyncClient) -> None:
+    path = SENDING.replace("?", "/senders?")
+    await press(browser, SENDING, path, id="ada", name="Ada", address="ada@hotel.example", route="default")
+    act = SENDING.replace("?", "/senders/ada/pause?")
+    paused = await press(browser, SENDING, act, reason="on holiday\x00")
+    page = text_of(await browser.get(SENDING))
+    resumed = await press(browser, SENDING, act.replace("pause?", "resume?"))
+
+    assert "notice=sender_pause" in paused.headers["location"]
+    assert re.search(r"Ada ada@hotel.example paused .* ago : on holiday", page)
+    assert "notice=sender_resume" in resumed.headers["location"]
+    assert "on holiday" not in text_of(await browser.get(SENDING))
+    assert (await press(browser, SENDING, act.replace("ada", "nobody"))).status_code == 404
+    assert (await press(browser, SENDING, act.replace("pause?", "delete?"))).status_code == 404
+
+
 # Who may, and what never gets out
 
 
@@ -828,11 +847,12 @@ async def test_who_may_only_look_has_no_buttons_and_is_refused(browser: AsyncCli
             (await client.post(path, data={"confirmed": "1"})).status_code
             for path in (LIST, PAGE.replace("?", "/pause?"), prospect.replace("?", "/stop?"), SEQUENCE, SENDING)
         ]
+        refused.append((await client.post(SENDING.replace("?", "/senders/ada/pause?"))).status_code)
 
     assert "ada@x.example" in pages[PAGE]
     buttons = r'id="(make|act-\w+|save|save-sender|add-step|import-it)"'
     assert [re.findall(buttons, page) for page in pages.values()] == [[]] * 5
-    assert refused == [403] * 5
+    assert refused == [403] * 6
 
 
 async def test_a_form_that_is_not_ours_does_nothing(browser: AsyncClient) -> None:

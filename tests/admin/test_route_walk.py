@@ -43,6 +43,7 @@ FILLED = {
     "/admin/transports/{name}": "/admin/transports/pause",
     "/admin/campaigns/{id}/{act}": "/admin/campaigns/{id}/cancel",
     "/admin/campaigns/{id}/prospects/{prospect}/{act}": "/admin/campaigns/{id}/prospects/{prospect}/stop",
+    "/admin/sending/senders/{id}/{act}": "/admin/sending/senders/{id}/pause",
 }
 HOURS = {
     "sending_days": "mon", "start_hour": "9", "end_hour": "17", "daily_quota": "50", "gap_least": "30",

@@ -80,15 +80,74 @@ def test_the_status_of_a_campaign_says_what_became_of_its_mails_and_whether_the_
     assert (wrong.code, "Does not add up: mails: 4 expected, 2 found." in wrong.out) == (1, True)
 
 
+def test_a_sender_is_paused_with_a_reason_and_resumed(postroom: CommandLine, spring: str) -> None:
+    paused = postroom("campaign", "sender", "ada", "--pause", "--reason", "their login was revoked")
+    assert "their login was revoked" in paused.out
+    told = postroom("campaign", "sender", "ada", "--json").json["senders"][0]
+    assert (told["paused_at"] is not None, told["pause_reason"]) == (True, "their login was revoked")
+    postroom("campaign", "launch", spring)
+    assert "sender_down (ada: their login was revoked)" in postroom("campaign", "waiting", spring).out
+
+    changed = postroom("campaign", "sender", "ada", "--name", "Grace H.", "--json").json["senders"][0]
+    assert (changed["name"], changed["pause_reason"]) == ("Grace H.", "their login was revoked"), "a pause stays"
+    resumed = postroom("campaign", "sender", "ada", "--resume", "--json").json["senders"][0]
+    assert (resumed["paused_at"], resumed["pause_reason"]) == (None, None)
+    assert postroom("campaign", "sender", "nobody", "--pause").code == 1
+    for senseless in (("--pause",), ("ada", "--pause", "--resume"), ("ada", "--reason", "why")):
+        assert postroom("campaign", "sender", *senseless).code == 2
+
+
+def test_doctor_says_why_a_campaign_stands_still(postroom: CommandLine, spring: str, outbox: Outbox) -> None:
+    postroom("campaign", "settings", "--days", "mon,tue,wed,thu,fri,sat,sun", "--start-hour", "0", "--end-hour", "24")
+    postroom("campaign", "launch", spring)
+    assert "campaigns" not in {each["name"] for each in postroom("doctor", "--json").json["checks"]}
+    with outbox.transaction() as connection:
+        connection.execute(f"UPDATE {outbox.database.dialect.tables}paces SET next_at = 0")
+    postroom("campaign", "sender", "ada", "--reason", "revoked", "--pause")
+    with outbox.transaction() as connection:
+        connection.execute(f"UPDATE {outbox.database.dialect.tables}paces SET next_at = 0")
+    found = [each for each in postroom("doctor", "--json").json["checks"] if each["name"] == "campaigns"]
+
+    assert [each["level"] for each in found] == ["fail", "warn"]
+    assert "no worker is running" in found[0]["detail"]
+    assert ("revoked" in found[1]["detail"], "ada --resume" in found[1]["remedy"]) == (True, True)
+
+
+def test_the_senders_of_a_draft_are_changed_and_those_of_a_launched_campaign_are_not(
+    postroom: CommandLine, spring: str
+) -> None:
+    def names(*arguments: str) -> list[str]:
+        told = postroom("campaign", "senders", spring, *arguments, "--json").json["senders"]
+        return [each["id"] for each in told]
+
+    postroom("campaign", "sender", "eve", "--address", "eve@shop.example")
+    assert names("--add", "eve", "--add", "ada") == ["ada", "eve"]
+    assert names("--remove", "ada") == ["eve"]
+    assert names("--only", "ada", "--only", "eve") == ["ada", "eve"]
+    assert postroom("campaign", "senders", spring, "--only", "nobody").code == 1
+    assert "nobody is left" in postroom("campaign", "senders", spring, "--remove", "ada", "--remove", "eve").err
+    assert "does not send it" in postroom("campaign", "senders", spring, "--remove", "nemo").err
+    assert names() == ["ada", "eve"]
+
+    postroom("campaign", "launch", spring)
+    refused = postroom("campaign", "senders", spring, "--add", "eve")
+    assert (refused.code, "keeps their sender" in refused.err) == (2, True)
+    waiting = postroom("campaign", "waiting", spring, "--json").json["mails"]
+    assert [each["sender"] for each in waiting] == ["ada", "ada", "eve", "eve"]
+
+
 def test_every_act_is_in_the_audit_log(postroom: CommandLine, spring: str, outbox: Outbox) -> None:
     postroom("campaign", "launch", spring)
     postroom("campaign", "pause", spring)
     postroom("campaign", "resume", spring)
     postroom("campaign", "cancel", spring)
+    postroom("campaign", "sender", "ada", "--pause")
+    postroom("campaign", "sender", "ada", "--resume")
     tables = outbox.database.dialect.tables
     with outbox.transaction() as connection:
         rows = connection.execute(f"SELECT what FROM {tables}audit ORDER BY id").fetchall()
 
-    assert [what for (what,) in rows if what.startswith("campaign_")][-5:] == [
+    assert [what for (what,) in rows if what.startswith("campaign_")][-7:] == [
         "campaign_launch", "campaign_launch", "campaign_pause", "campaign_resume", "campaign_cancel",
+        "campaign_pause_sender", "campaign_resume_sender",
     ]  # fmt: skip

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from postroom import Outbox
+from tests.campaigns.sending.stage import LINKS, SHOP, Stage
 from tests.cli.conftest import enqueue
 from tests.cli.test_regions import TABLE, postroom
 from tests.regions.moving.pair import ADA, Pair, cut_short
@@ -44,6 +45,7 @@ def test_what_stays_is_told_and_the_exit_code_says_that_somebody_should_look(pai
     assert told.json == {
         "from": "deu1", "to": "usa1", "dry_run": False, "moved": 0, "by_status": {}, "resumed": 0, "held": 0,
         "stays": {"others": 1}, "emails": [{"id": both, "stays": "others"}], "underway": {},
+        "campaigns": [],
     }  # fmt: skip
 
 
@@ -81,3 +83,18 @@ def test_what_makes_no_sense_is_refused_with_the_remedy(pair: Pair, arguments: t
     answer = postroom(*arguments)
 
     assert (answer.code, said in answer.err) == (2, True)
+
+
+def test_campaigns_that_are_still_to_write_are_told_with_what_to_do(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in LINKS.items():
+        monkeypatch.setenv(name, value)
+    stage = Stage(pair.here, pair.clock)
+    stage.launched("spring", ["ada"])
+    moved = postroom(*MOVE, "--yes")
+
+    assert moved.code == 1
+    assert "1 campaign of deu1 is still to write to the person: spring of shop; `postroom suppress add" in moved.out
+    assert postroom("suppress", "add", ADA, "--workspace", SHOP, "--region", "deu1").code == 0
+    assert postroom(*MOVE, "--yes").code == 0

@@ -89,6 +89,7 @@ QUERIES: dict[str, dict[str, Any]] = {
             {"address": "p78@example.org", "workspace": "w"},
         ]
     },
+    "campaigns_of": {"address": "p77@example.org"},
     "set_aside_until": {
         "workspace": "w",
         "prospect": "p77",

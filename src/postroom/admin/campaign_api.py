@@ -32,6 +32,8 @@ from postroom.admin.campaign_shapes import (
     QuotaShape,
     ScheduledEmailsShape,
     ScheduleShape,
+    SenderShape,
+    SendersShape,
     Success,
     WholeCampaignShape,
 )
@@ -281,6 +283,31 @@ async def cancel_campaign(asked: Acting, by: Who, id: Segment) -> Success[Cancel
     stopped = await asked.campaigns.cancel(asked.workspace, id_in(id), by=by, workspaces=asked.seen)
     asked.forget()
     return Success(data=CancelledShape(status=CampaignStatus.CANCELLED, stopped=stopped.mails + len(stopped.cancelled)))
+
+
+@router.get("/senders")
+async def list_senders(asked: Looking) -> Success[SendersShape]:
+    """Who sends the campaigns of a workspace, by id."""
+    found = await asked.campaigns.senders(asked.workspace, workspaces=asked.seen)
+    return Success(data=SendersShape(workspace=asked.workspace, senders=list(map(SenderShape.of, found))))
+
+
+@router.post("/senders/{id}/pause")
+async def pause_sender(
+    asked: Acting, by: Who, id: Segment, reason: Annotated[Why, Query(description="Why.")] = ""
+) -> Success[SenderShape]:
+    """Let nothing leave from a sender until they are resumed. Their mail is kept, and nobody else's waits for it."""
+    paused = await asked.campaigns.pause_sender(
+        asked.workspace, id_in(id, "sender"), by=by, reason=reason or None, workspaces=asked.seen
+    )
+    return Success(data=SenderShape.of(paused))
+
+
+@router.post("/senders/{id}/resume")
+async def resume_sender(asked: Acting, by: Who, id: Segment) -> Success[SenderShape]:
+    """Let mail leave from a sender again: what was kept asks for its turn at once."""
+    resumed = await asked.campaigns.resume_sender(asked.workspace, id_in(id, "sender"), by=by, workspaces=asked.seen)
+    return Success(data=SenderShape.of(resumed))
 
 
 @router.get("/workspaces/{id}/quota")

@@ -14,8 +14,9 @@ from postroom.campaigns.arithmetic.gate import Wait
 from postroom.campaigns.drafts.forecasting import Forecast
 from postroom.campaigns.looking.pages import Progress
 from postroom.campaigns.looking.totals import Totals
+from postroom.campaigns.records import ramp_record
 from postroom.campaigns.sending.launching import Launched
-from postroom.campaigns.values import Campaign
+from postroom.campaigns.values import Campaign, Sender
 from postroom.operate.campaign_looks import ListedCampaign
 from postroom.operate.campaign_schedule import MailPage, Quota, ScheduledMail
 from postroom.operate.campaigns import WholeCampaign
@@ -139,6 +140,41 @@ class WholeCampaignShape(Shape):
             enrolments=dict(whole.enrolments),
             totals=TotalsShape.of(totals),
         )
+
+
+class SenderShape(Shape):
+    """From whom mails of campaigns are. Paused, nothing leaves from them, and their mail is kept."""
+
+    id: str
+    address: str
+    name: str
+    reply_to: str | None
+    route: str
+    daily_quota: int | None
+    ramp_up: list[int] | None
+    paused_at: datetime | None
+    pause_reason: str | None
+
+    @classmethod
+    def of(cls, sender: Sender) -> SenderShape:
+        return cls(
+            id=sender.id,
+            address=sender.address,
+            name=sender.name,
+            reply_to=sender.reply_to,
+            route=sender.route,
+            daily_quota=sender.daily_quota,
+            ramp_up=ramp_record(sender.ramp_up),
+            paused_at=sender.paused_at,
+            pause_reason=sender.pause_reason,
+        )
+
+
+class SendersShape(Shape):
+    """Who sends the campaigns of a workspace, by id."""
+
+    workspace: str
+    senders: list[SenderShape]
 
 
 class LaunchShape(Shape):

@@ -41,7 +41,7 @@ from postroom.operate.suppression_rights import SAID_NO, RemovalUnconfirmed, Sup
 
 ERROR_PAGE = "error.html"
 
-ENVELOPED = ("/api/campaigns", "/api/workspaces", "/api/cron")
+ENVELOPED = ("/api/campaigns", "/api/senders", "/api/workspaces", "/api/cron")
 """Beneath these every answer is `{"success": …}`, with `data` or `error`."""
 
 _METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")

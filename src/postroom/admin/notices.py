@@ -48,6 +48,8 @@ _WORDS: Mapping[str, Callable[[int], str]] = {
     "sending_nothing": lambda count: "Saved. Nothing leaves with a quota of 0.",
     "sending_saved": lambda count: "Saved. Mail leaves by these settings from now on.",
     "sender_saved": lambda count: "The sender is saved.",
+    "sender_pause": lambda count: "The sender is paused. Their mail is kept, and nobody else's waits for it.",
+    "sender_resume": lambda count: "The sender is resumed. What was kept leaves within windows, quota and gap.",
     "authenticator_off": lambda count: "The authenticator is off. A code by email lets you in.",
 }
 _TOLD = frozenset(("notice", "count", "left", "undo", "added"))

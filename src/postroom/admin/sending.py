@@ -10,15 +10,16 @@ from itertools import islice
 from typing import Annotated, Any
 from zoneinfo import available_timezones
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import RedirectResponse, Response
 
+from postroom.accounts.names import printable
 from postroom.accounts.values import Person, Role
 from postroom.admin.addresses import plain
 from postroom.admin.campaign_charts import week
 from postroom.admin.campaign_contexts import SendingPage, Window
 from postroom.admin.campaign_forms import number_in, numbers_in
-from postroom.admin.campaign_places import Place, campaigns_of, forget_outlook, looks_of, place_of, words
+from postroom.admin.campaign_places import Place, campaigns_of, forget_outlook, id_in, looks_of, place_of, words
 from postroom.admin.notices import read_notice, with_notice
 from postroom.admin.places import actor_of, may_act
 from postroom.admin.rendering import render
@@ -36,6 +37,8 @@ Viewer = Annotated[Person, Depends(needs(Role.VIEWER))]
 Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
 
 WINDOWS = 10
+ACTS_ON_SENDERS = ("pause", "resume")
+LONGEST_REASON = 500
 OF_SENDER = ("id", "name", "address", "reply_to", "route", "daily_quota", "ramp_up")
 _MIDNIGHT = clock_time()
 _MEANWHILE = "Somebody else has changed them meanwhile; look at them, and save again"
@@ -88,6 +91,21 @@ async def put_sender(request: Request, person: Operator) -> Response:
         return await _page(request, person, place, status=422, sender_form=given, sender_problem=error)
     forget_outlook(request, place.workspace)
     return RedirectResponse(with_notice(place.sending(), "sender_saved"), status_code=303)
+
+
+@router.post("/admin/sending/senders/{id}/{act}")
+async def act_on_sender(request: Request, person: Operator, id: str, act: str) -> Response:
+    """Pause or resume a sender; neither loses anything, so neither asks."""
+    if act not in ACTS_ON_SENDERS:
+        raise HTTPException(404)
+    place, form, operations = await place_of(request, person), await request.form(), campaigns_of(request)
+    asked: Any = {"by": actor_of(request, person), "workspaces": person.workspaces}
+    if act == "pause":
+        reason = printable(plain(form.get("reason"))[:LONGEST_REASON])
+        await operations.pause_sender(place.workspace, id_in(id), reason=reason or None, **asked)
+    else:
+        await operations.resume_sender(place.workspace, id_in(id), **asked)
+    return RedirectResponse(with_notice(place.sending(), f"sender_{act}") + "#senders", status_code=303)
 
 
 async def _page(

@@ -44,7 +44,7 @@ def senders_table(senders: Iterable[Sender]) -> Table:
     table = bare_table("id", "name", "address", "reply to", "route", "a day", "ramp-up", "paused")
     for each in senders:
         quota = "" if each.daily_quota is None else f"{each.daily_quota:,}"
-        paused = exact(each.paused_at) if each.paused_at else ""
+        paused = f"{exact(each.paused_at)} {each.pause_reason or ''}".strip() if each.paused_at else ""
         ramp_up = _ramp(each.ramp_up) if each.ramp_up else ""
         cells = (each.id, each.name, each.address, each.reply_to or "", each.route, quota, ramp_up, paused)
         table.add_row(*map(Text, cells))

@@ -1,4 +1,4 @@
-"""Campaigns: campaign new, settings, sender, sequence, import, check, forecast, status, list; acts stand beside."""
+"""Campaigns: campaign new, settings, sender(s), sequence, import, check, forecast, status, list; acts stand beside."""
 
 from __future__ import annotations
 
@@ -97,18 +97,27 @@ def sender(
         str | None,
         typer.Argument(help="Which one; without it all are listed.", metavar="ID", show_default=False),
     ] = None,
+    pause: Annotated[bool, typer.Option("--pause", help="Let nothing leave from them; their mail is kept.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Let mail leave from them again.")] = False,
+    reason: Annotated[str | None, typer.Option(help="Why they are paused.", show_default=False)] = None,
     workspace: Workspace = "",
     json: Json = False,
 ) -> None:
-    """List who sends campaigns, show one, or add or change one with what the options name."""
+    """List who sends campaigns, show one, add or change one with what the options name, pause or resume one."""
     changes = options.as_record()
-    if changes and id is None:
+    if (changes or pause or resume) and id is None:
         raise InvalidCampaign("id", "is missing", "say which sender: postroom campaign sender ID --address …")
+    if (pause and resume) or (reason is not None and not pause):
+        raise InvalidCampaign("--pause", "says something else than the other options", "pause, or resume; not both")
     with _campaigns(target) as campaigns:
         if changes:
             assert id is not None
             known = {each.id: each for each in campaigns.senders(workspace)}
             campaigns.put_sender(workspace, _changed(known.get(id), id, changes), by=machine_user())
+        if pause:
+            campaigns.pause_sender(workspace, str(id), by=machine_user(), reason=reason)
+        if resume:
+            campaigns.resume_sender(workspace, str(id), by=machine_user())
         found = campaigns.senders(workspace) if id is None else (campaigns.sender(workspace, id),)
     if json:
         print_json({"senders": [sender_record(each) for each in found]})
@@ -116,6 +125,30 @@ def sender(
         standard_output().print(senders_table(found))
     else:
         _hint("Nobody sends campaigns here yet; `postroom campaign sender ID --address …` changes that.")
+
+
+def senders(
+    target: Target,
+    id: CampaignId,
+    only: Annotated[
+        list[str] | None, typer.Option("--only", help="This sender and no other that is not named too.", metavar="ID")
+    ] = None,
+    add: Annotated[list[str] | None, typer.Option("--add", help="This sender as well.", metavar="ID")] = None,
+    remove: Annotated[list[str] | None, typer.Option("--remove", help="Not this sender.", metavar="ID")] = None,
+    workspace: Workspace = "",
+    json: Json = False,
+) -> None:
+    """Show who sends a campaign, in turn; or change that, while it is a draft."""
+    with _campaigns(target) as campaigns:
+        if only or add or remove:
+            campaigns.choose_senders(
+                workspace, id, by=machine_user(), only=only or (), add=add or (), remove=remove or ()
+            )
+        found = campaigns.status(workspace, id).draft.senders
+    if json:
+        print_json({"senders": [sender_record(each) for each in found]})
+    else:
+        standard_output().print(senders_table(found))
 
 
 def sequence(
@@ -218,6 +251,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "new": new,
     "settings": settings,
     "sender": sender,
+    "senders": senders,
     "sequence": sequence,
     "import": import_prospects,
     "check": check,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Annotated, Any
@@ -21,7 +21,7 @@ from postroom.config.regions import check_known
 from postroom.errors import ConfigurationError
 from postroom.operate.recording import line
 from postroom.operate.wording import count_of
-from postroom.regions.leaving import underway
+from postroom.regions.leaving import Enrolled, underway
 from postroom.regions.moving import Moved, Place, resume, run, survey
 from postroom.regions.moving import move as move_person
 from postroom.regions.parcel import Mover
@@ -136,6 +136,7 @@ def moved_record(moved: Moved, source: str, to: str, *, dry_run: bool) -> dict[s
         "stays": {why.value: count for why, count in moved.stays.items()},
         "emails": [{"id": id, "stays": why.value} for id, why in moved.named],
         "underway": {each.region: each.emails for each in moved.underway},
+        "campaigns": [{"workspace": each.workspace, "campaign": each.campaign} for each in moved.campaigns],
     }
 
 
@@ -145,7 +146,7 @@ def _tell(moved: Moved, source: str, to: str, *, dry_run: bool, json: bool) -> N
         print_json(moved_record(moved, source, to, dry_run=dry_run))
     else:
         _print(moved, source, to, dry_run=dry_run)
-    if not dry_run and any(why not in OVER for why in moved.stays):
+    if not dry_run and (moved.campaigns or any(why not in OVER for why in moved.stays)):
         raise typer.Exit(int(ExitCode.NOT_DONE))
 
 
@@ -168,7 +169,17 @@ def _sentences(moved: Moved, source: str, to: str, *, dry_run: bool) -> Iterator
         yield f"{count_of(moved.held, 'email')} of these {held} in {to} for a person: {why}"
     for why, count in moved.stays.items():
         yield in_words(why, count, to=to)
+    if moved.campaigns:
+        yield _of_campaigns(moved.campaigns, source, to)
     for each in moved.underway:
         verb = "is" if each.emails == 1 else "are"
         where = f"still on the way to {each.region}; `postroom region move --resume` finishes that"
         yield f"{count_of(each.emails, 'email')} {verb} {where}"
+
+
+def _of_campaigns(campaigns: Sequence[Enrolled], source: str, to: str) -> str:
+    """That somebody who moves is still written to from where they were, and what to do about it."""
+    named = ", ".join(f"{each.campaign} of {each.workspace}" if each.workspace else each.campaign for each in campaigns)
+    which = f"{count_of(len(campaigns), 'campaign')} of {source} {'is' if len(campaigns) == 1 else 'are'}"
+    stop = f"`postroom suppress add ADDRESS --workspace NAME --region {source}` stops that"
+    return f"{which} still to write to the person: {named}; {stop}, and campaigns of {to} may have them as a prospect"

@@ -46,8 +46,7 @@ from postroom.operate.values import Workspaces
 from postroom.operate.verb import Awaiting, Shell, asks, asks_in_steps
 from postroom.store.plan import Course, Plan, ask
 from postroom.vocabulary import WaitReason
-from postroom.work.breaker import BreakerState
-from postroom.work.breakers import known_routes
+from postroom.work.breakers import shut_routes
 
 if TYPE_CHECKING:
     from postroom.templates.portal import Portal
@@ -195,7 +194,7 @@ class CampaignLookVerbs(Shell):
     ) -> Plan[Waiting]:
         """The next mails that have not left, with whom they are for and why each waits."""
         check_seen(workspace, workspaces)
-        shut = yield from _shut_routes()
+        shut = yield from shut_routes()
         first = yield from explain(workspace, id, limit=COUNTED + 1, shut=shut)
         found = first
         if after > (0, 0):
@@ -250,7 +249,9 @@ class CampaignLookVerbs(Shell):
         enrolment = yield from enrolment_of(workspace, id, prospect)
         sequence = draft.campaign.sequence_id
         version = enrolment.sequence_version or (yield from get_sequence(workspace, sequence)).version
-        waits = yield from explain(workspace, id, after=(enrolment.number, 0), limit=MOST_STEPS)
+        waits = yield from explain(
+            workspace, id, after=(enrolment.number, 0), limit=MOST_STEPS, shut=(yield from shut_routes())
+        )
         return InCampaign(
             campaign=draft.campaign,
             enrolment=enrolment,
@@ -263,9 +264,3 @@ class CampaignLookVerbs(Shell):
 
 class AsyncCampaignLooks(Awaiting, CampaignLookVerbs):
     """Questions of the campaign pages, for event loops."""
-
-
-def _shut_routes() -> Plan[frozenset[str]]:
-    """Ways out that do not send just now."""
-    known = yield from known_routes()
-    return frozenset(each.name for each in known if each.breaker.state in (BreakerState.OPEN, BreakerState.PAUSED))

@@ -7,11 +7,18 @@ not there. Acts are in the audit log, and so are refusals.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from collections.abc import Sequence as Several
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from postroom.campaigns.books.mails import ring
-from postroom.campaigns.drafts.campaigns import LONGEST_PAGE, add_campaign, campaigns_after, count_enrolments
+from postroom.campaigns.drafts.campaigns import (
+    LONGEST_PAGE,
+    add_campaign,
+    campaigns_after,
+    choose_senders,
+    count_enrolments,
+)
 from postroom.campaigns.drafts.checking import Checked
 from postroom.campaigns.drafts.describing import Description
 from postroom.campaigns.drafts.forecasting import Forecast, forecast_of
@@ -29,6 +36,7 @@ from postroom.campaigns.importing.batches import Imported, RowReport, import_tab
 from postroom.campaigns.importing.table import Table
 from postroom.campaigns.records import changed_settings
 from postroom.campaigns.sending.replanning import replan
+from postroom.campaigns.sending.senders import pause_sender, resume_sender
 from postroom.campaigns.values import Campaign, Sender, Sequence, WorkspaceSettings
 from postroom.operate.campaign_acts import CampaignActs
 from postroom.operate.campaign_recording import check_seen, on_record
@@ -126,6 +134,40 @@ class CampaignVerbs(Shell):
         check_seen(workspace, workspaces)
         doing = _put_sender(workspace, sender)
         return (yield from on_record(doing, by, "campaign_sender", workspace, sender=sender.id))
+
+    @does_in_steps
+    def pause_sender(
+        self, workspace: str, id: str, *, by: By, reason: str | None = None, workspaces: Workspaces = None
+    ) -> Course[Sender]:
+        """Let nothing leave from a sender until they are resumed; their mail is kept."""
+        check_seen(workspace, workspaces)
+        doing = pause_sender(workspace, id, reason=reason)
+        return (yield from on_record(doing, by, "campaign_pause_sender", workspace, sender=id, reason=reason))
+
+    @does_in_steps
+    def resume_sender(self, workspace: str, id: str, *, by: By, workspaces: Workspaces = None) -> Course[Sender]:
+        """Let mail leave from a sender again."""
+        check_seen(workspace, workspaces)
+        doing = resume_sender(workspace, id)
+        return (yield from on_record(doing, by, "campaign_resume_sender", workspace, sender=id))
+
+    @does_in_steps
+    def choose_senders(
+        self,
+        workspace: str,
+        id: str,
+        *,
+        by: By,
+        only: Several[str] = (),
+        add: Several[str] = (),
+        remove: Several[str] = (),
+        workspaces: Workspaces = None,
+    ) -> Course[tuple[Sender, ...]]:
+        """Have a draft sent by others than it was made with; refused once it was launched."""
+        check_seen(workspace, workspaces)
+        doing = choose_senders(workspace, id, only=only, add=add, remove=remove)
+        told = {"only": list(only), "add": list(add), "remove": list(remove)}
+        return (yield from on_record(doing, by, "campaign_senders", workspace, campaign=id, **told))
 
     @asks
     def sequences(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[tuple[SequenceOutline, ...]]:

@@ -28,7 +28,7 @@ from postroom.store.contents import read_attachments
 from postroom.store.contract import instant
 from postroom.store.order import recipient_term
 from postroom.store.plan import Plan, Row, ask
-from postroom.vocabulary import Change, EmailId, Status
+from postroom.vocabulary import Change, EmailId, Priority, Status
 
 MOVABLE = frozenset({Status.PENDING, Status.QUEUED, Status.RETRYING, Status.IN_DOUBT, Status.DEAD})
 """What has not been sent and is in nobody's hands; what is dead, a person may still want sent."""
@@ -44,6 +44,7 @@ class Candidate:
     workspace: str = ""
     key: str | None = None
     route: str = ""
+    of_campaign: bool = False
     size: int = 0
     recipients: tuple[str, ...] = ()
     boxes: tuple[bytes, ...] = ()
@@ -59,6 +60,20 @@ class Underway:
     since: datetime
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enrolled:
+    """A campaign that is still to send the person something. It stays, and they in it, until somebody stops that."""
+
+    workspace: str
+    campaign: str
+
+
+def campaigns_of(person: str) -> Plan[tuple[Enrolled, ...]]:
+    """Those that the person is in, drafts as well."""
+    rows = yield ask("campaigns_of", address=person.lower())
+    return tuple(Enrolled(workspace=workspace, campaign=campaign) for workspace, campaign in rows)
+
+
 def find(person: str, *, after: EmailId, limit: int) -> Plan[list[Candidate]]:
     """The person's next emails, whatever became of them."""
     rows = yield ask("emails_of", term=recipient_term(person), after=after, limit=limit)
@@ -70,13 +85,14 @@ def find(person: str, *, after: EmailId, limit: int) -> Plan[list[Candidate]]:
 
 
 def _candidate(row: Row, boxes: tuple[bytes, ...]) -> Candidate:
-    id, status, workspace, key, route, size, envelope = row
+    id, status, workspace, key, route, size, envelope, priority = row
     return Candidate(
         id=EmailId(id),
         status=status,
         workspace=workspace or "",
         key=key,
         route=route or "",
+        of_campaign=priority == Priority.CAMPAIGN,
         size=size or 0,
         recipients=addresses_in(envelope),
         boxes=boxes,

@@ -24,6 +24,10 @@ the email was accepted after all. In the region that was left there is no row an
 other one nobody reads that journal. An email that is in doubt because it was taken over therefore arrives held for a
 person; one whose own worker put it in doubt has no more to hear, and is sent again when its policy says so.
 
+**Campaigns stay.** Whose turn it is, what counts against quotas and what follows is in the region where a campaign was
+launched; a mail of it that left for another would be sent by nobody. So its emails stay, and whoever moves the person
+is told which campaigns are still to write to them from here.
+
 Journals also mend what a database forgot in a failover (`store/recall.py`). That, too, works only where the email is:
 after a failover that lost commits, let the workers run for a minute before somebody is moved.
 """
@@ -38,7 +42,7 @@ from typing import Any, NamedTuple, TypeVar
 from postroom.claim.failpoint import reach
 from postroom.logs import logger
 from postroom.regions import arriving, leaving
-from postroom.regions.leaving import MOVABLE, Candidate, Underway
+from postroom.regions.leaving import MOVABLE, Candidate, Enrolled, Underway
 from postroom.regions.parcel import LISTED, Departure, Mover, may_be_told_of
 from postroom.regions.reasons import OVER, Stays
 from postroom.sealing.keyring import Keyring
@@ -98,6 +102,8 @@ class Moved:
     """The first of those that somebody may want to do something about."""
     underway: tuple[Underway, ...] = ()
     """What is on its way to some region and waits for its move to be finished."""
+    campaigns: tuple[Enrolled, ...] = ()
+    """Those of the region that is left which are still to send the person something: they do not move."""
 
     @property
     def emails(self) -> int:
@@ -125,7 +131,7 @@ class _Account:
         if why not in OVER and len(self._named) < LISTED:
             self._named.append((id, why))
 
-    def closed(self, underway: Sequence[Underway] = ()) -> Moved:
+    def closed(self, underway: Sequence[Underway] = (), campaigns: Sequence[Enrolled] = ()) -> Moved:
         return Moved(
             moved=dict(sorted(self._moved.items())),
             resumed=self._resumed,
@@ -133,6 +139,7 @@ class _Account:
             stays={why: self._stays[why] for why in Stays if self._stays[why]},
             named=tuple(self._named),
             underway=tuple(underway),
+            campaigns=tuple(campaigns),
         )
 
 
@@ -154,7 +161,7 @@ def survey(person: str, *, source: Place, target: Place, with_others: bool = Fal
         fit, after = yield from _next_page(person, after, source, target, with_others, account)
         for each in fit:
             account.moved(str(each.status), held=False, resumed=False)
-    return account.closed(under_way)
+    return account.closed(under_way, (yield At(source, leaving.campaigns_of(person), writes=False)))
 
 
 def move(
@@ -182,7 +189,8 @@ def move(
             for id in sizes.keys() - {each.id for each in left}:
                 account.stays(id, Stays.SENDING)
             yield from _carry(left, source, target, by, account, resumed=False)
-    return account.closed((yield At(source, leaving.underway(), writes=False)))
+    under_way = yield At(source, leaving.underway(), writes=False)
+    return account.closed(under_way, (yield At(source, leaving.campaigns_of(person), writes=False)))
 
 
 def resume(*, source: Place, target: Place, by: Mover, progress: Callable[[int], None] = _quietly) -> Crossing[Moved]:
@@ -226,6 +234,8 @@ def _judge(email: Candidate, person: str, target: Place, with_others: bool) -> S
     """Why an email stays, as far as the region that is left and the settings of the other can tell."""
     if email.status not in MOVABLE:
         return Stays(str(email.status)) if email.status in set(Stays) else Stays.SENDING
+    if email.of_campaign:
+        return Stays.CAMPAIGN
     if not with_others and any(address.lower() != person.lower() for address in email.recipients):
         return Stays.OTHERS
     if email.route not in target.routes:

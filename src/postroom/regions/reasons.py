@@ -13,6 +13,8 @@ class Stays(StrEnum):
     DISMISSED = "dismissed"
     SENDING = "sending"
     """Somebody has it in hand."""
+    CAMPAIGN = "campaign"
+    """It is of a campaign, which would not know of it in the other region."""
     OTHERS = "others"
     """It is for other people as well."""
     ROUTE = "route"
@@ -40,6 +42,10 @@ _SENTENCES = {
     Stays.SENDING: (
         "is being sent now and stays; run this again to move it if it is not sent then",
         "are being sent now and stay; run this again to move those that are not sent then",
+    ),
+    Stays.CAMPAIGN: (
+        "is of a campaign and stays with it; stop the person there, and send what is still to be said from {to}",
+        "are of campaigns and stay with them; stop the person there, and send what is still to be said from {to}",
     ),
     Stays.OTHERS: (
         "is for other people, too, and stays; --with-others moves it",

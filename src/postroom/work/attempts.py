@@ -19,9 +19,12 @@ from postroom.claim.feed import call_off
 from postroom.claim.meter import Meter
 from postroom.claim.route import Route
 from postroom.send.contract import Fault, FaultKind, Line, Phase, Report
+from postroom.settle.classification import Classify
 from postroom.settle.outcome import settle
+from postroom.settle.smtp.senders import of_a_sender
 from postroom.settle.verdict import OK, Health
 from postroom.store.contract import Claimed
+from postroom.vocabulary import Priority
 from postroom.work.acceptance import accepted
 from postroom.work.breaker import DEFAULT_LIMITS
 from postroom.work.clearance import Clearance
@@ -157,7 +160,7 @@ class Attempts:
         outcome = settle(
             parcel.attempted,
             report,
-            classify=self.route.channel.classify,
+            classify=self._classify(parcel),
             now=self._held.now_for(parcel.claimed),
             jitter=random.random(),
             found_out=self.minder.suspects_nothing(),
@@ -169,6 +172,11 @@ class Attempts:
             self._all_begin.set()
         if outcome.transport is not None:
             self.minder.hear(outcome.transport)
+
+    def _classify(self, parcel: Parcel) -> Classify:
+        """Mail of campaigns has senders of its own, beside others on the same route."""
+        classify = self.route.channel.classify
+        return of_a_sender(classify) if parcel.claimed.priority is Priority.CAMPAIGN else classify
 
     # ---------------------------------------------------------------- in trouble
 

@@ -21,7 +21,7 @@ class Count:
     """How a workspace or a sender stands on a day."""
 
     used: int = 0
-    """Accepted and in flight."""
+    """Accepted, in flight, and left in doubt."""
     sent_days: int = 0
     """Earlier days on which mail was accepted."""
 
@@ -38,9 +38,20 @@ class CountedDay:
     accepted: int
 
 
-def count_mail(workspace: str, sender_id: str, day: date, *, used: int = 0, accepted: int = 0) -> Plan[None]:
-    """Change what counts on a day."""
-    yield ask("count_mail", workspace=workspace, sender=sender_id, day=written_day(day), used=used, accepted=accepted)
+def count_mail(
+    workspace: str, sender_id: str, day: date, *, used: int = 0, accepted: int = 0, doubted: int = 0
+) -> Plan[None]:
+    """Change what counts on a day. `doubted` are those among the used that were left in doubt and that no mail owns any
+    more: theirs is sent again, or given up."""
+    yield ask(
+        "count_mail",
+        workspace=workspace,
+        sender=sender_id,
+        day=written_day(day),
+        used=used,
+        accepted=accepted,
+        doubted=doubted,
+    )
 
 
 def counts_on(workspace: str, day: date) -> Plan[Mapping[str, Count]]:

@@ -54,6 +54,8 @@ class Mail:
     message_id: str | None = None
     email_status: Status | str | None = None
     """None before it has left for the first time."""
+    doubted: bool = False
+    """It was left in doubt since it was last handed to a worker, whatever its status says by now."""
     reason: str | None = None
 
 
@@ -71,7 +73,7 @@ class Beat:
 def read_mail(row: Row) -> Mail:
     (
         id, key, campaign, prospect, sequence, version, step, number, sender, state, due_day, planned_at, not_before,
-        day, left_at, subject, message_id, email_status, reason,
+        day, left_at, subject, message_id, email_status, doubted, reason,
     ) = row  # fmt: skip
     return Mail(
         id=EmailId(id),
@@ -92,6 +94,7 @@ def read_mail(row: Row) -> Mail:
         subject=subject,
         message_id=message_id,
         email_status=email_status,
+        doubted=bool(doubted),
         reason=reason,
     )
 
@@ -110,6 +113,7 @@ def put_mail(mail: Mail) -> Plan[None]:
         subject=mail.subject,
         message_id=mail.message_id,
         email_status=mail.email_status,
+        doubted=mail.doubted,
         reason=mail.reason,
     )
 

@@ -8,7 +8,7 @@ from datetime import date
 
 from postroom.campaigns.checks import name_of
 from postroom.campaigns.drafts.prospects import read_prospect
-from postroom.campaigns.drafts.workspace import read_sender
+from postroom.campaigns.drafts.workspace import get_sender, read_sender
 from postroom.campaigns.values import LONGEST_NAME, Campaign, Enrolment, Sender
 from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.store.contract import instant, moment
@@ -73,6 +73,31 @@ def senders_of(workspace: str, campaign_id: str) -> Plan[tuple[Sender, ...]]:
     """Who sends a campaign, as they were named."""
     rows = yield ask("senders_of_campaign", workspace=workspace, campaign=campaign_id)
     return tuple(map(read_sender, rows))
+
+
+def choose_senders(
+    workspace: str, id: str, *, only: Several[str] = (), add: Several[str] = (), remove: Several[str] = ()
+) -> Plan[tuple[Sender, ...]]:
+    """Have a draft sent by others: by `only` these or those there were, with some more, without some; who sends it now.
+
+    Refused once it was launched: who is in it keeps one sender for the whole sequence.
+    """
+    campaign = read_campaign(_there((yield ask("lock_campaign", workspace=workspace, id=id)), workspace, id))
+    if campaign.status is not CampaignStatus.DRAFT:
+        remedy = "who is in it keeps their sender; change or pause that sender, or make a new campaign"
+        raise InvalidCampaign("status", f"the campaign {id!r} is {campaign.status}", remedy)
+    named = only or [each.id for each in (yield from senders_of(workspace, id))]
+    for each in remove:
+        if each not in named:
+            raise InvalidCampaign("senders", f"{each!r} does not send it", f"those who do: {', '.join(named)}")
+    chosen = [each for each in dict.fromkeys((*named, *add)) if each not in remove]
+    if not chosen:
+        raise InvalidCampaign("senders", "nobody is left", "name somebody in their place")
+    for each in chosen:
+        yield from get_sender(workspace, each)
+    yield ask("drop_campaign_senders", workspace=workspace, campaign=id)
+    yield ask("add_campaign_senders", workspace=workspace, campaign=id, senders=chosen)
+    return (yield from senders_of(workspace, id))
 
 
 def enrol(workspace: str, campaign_id: str, prospect_ids: Several[str]) -> Plan[frozenset[str]]:

@@ -65,6 +65,18 @@ def put_sender(workspace: str, sender: Sender) -> Plan[None]:
     )
 
 
+def pause_sender(workspace: str, id: str, *, reason: str | None) -> Plan[bool]:
+    """Have nothing leave from a sender, who is there, until somebody resumes them; False if they were paused before,
+    for a reason of its own."""
+    rows = yield ask("pause_sender", workspace=workspace, id=id, reason=reason)
+    return bool(rows)
+
+
+def resume_sender(workspace: str, id: str) -> Plan[None]:
+    """Have mail leave from a sender again."""
+    yield ask("resume_sender", workspace=workspace, id=id)
+
+
 def senders(workspace: str) -> Plan[tuple[Sender, ...]]:
     """All of them, by id."""
     rows = yield ask("senders", workspace=workspace)

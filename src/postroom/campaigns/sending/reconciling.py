@@ -4,9 +4,13 @@ A trigger notes the status of an email at its mail in the transaction that chang
 conclusions are drawn, a little later and in one place, under the pace of the workspace:
 
     sent                  counts as accepted; the next step is due so many days later, or the enrolment is completed
-    pending, retrying     given back or failed for now: the quota is released, and it asks for its turn again
+    pending, retrying     given back or failed for now: the quota is released, and it asks for its turn again; where
+                          the server does not take mail from its sender, that one is paused
     dead, cancelled, gone the quota is released, nothing follows
     in_doubt              stays counted, and nothing follows until a person has decided
+
+What was left in doubt may have arrived, so its place in the quota of its day stays taken whatever a person decides: a
+mail that is sent again counts on the day on which it leaves again, beside that place.
 
 Each conclusion is drawn once; drawn again after a crash, it is the same.
 """
@@ -21,6 +25,7 @@ from postroom.campaigns.arithmetic.window import local_date, openings, window_da
 from postroom.campaigns.books.counting import count_mail
 from postroom.campaigns.books.mails import GONE, PAUSED, Mail, mails_of_enrolment, put_mail, read_mail, written_day
 from postroom.campaigns.drafts.sequences import steps_of
+from postroom.campaigns.sending.senders import heed_refusal
 from postroom.campaigns.stopping.limits import count_mail_of
 from postroom.store import acts
 from postroom.store.plan import Plan, ask
@@ -47,8 +52,8 @@ LEFT_ALONE = (
 def reconcile(workspace: str, settings: SendingSettings, *, now: datetime) -> Plan[bool]:
     """Draw the conclusions of a workspace that the caller holds; whether there may be more."""
     rows = yield ask("moved_mails", workspace=workspace, limit=MOST)
-    for *mail, dead_reason in rows:
-        yield from _conclude(workspace, read_mail(mail), dead_reason, _Present(settings, now))
+    for *mail, dead_reason, asks_again in rows:
+        yield from _conclude(workspace, read_mail(mail), dead_reason, bool(asks_again), _Present(settings, now))
     return len(rows) == MOST
 
 
@@ -68,11 +73,13 @@ class _Present:
         return None if opening is None else max(opening.open, self.now)
 
 
-def _conclude(workspace: str, mail: Mail, dead_reason: str | None, present: _Present) -> Plan[None]:
+def _conclude(workspace: str, mail: Mail, dead_reason: str | None, asks_again: bool, present: _Present) -> Plan[None]:
     match mail.email_status:
         case Status.SENT:
             yield from _sent(workspace, mail, present)
         case Status.PENDING | Status.RETRYING:
+            yield from _came_back(workspace, mail)
+        case Status.IN_DOUBT if asks_again:  # a person has had it sent again, and that came back
             yield from _came_back(workspace, mail)
         case Status.DEAD if dead_reason == DeadReason.SUPPRESSED:
             yield from _stopped(workspace, mail, dead_reason)
@@ -82,7 +89,7 @@ def _conclude(workspace: str, mail: Mail, dead_reason: str | None, present: _Pre
             yield from _stopped(workspace, mail, Status.CANCELLED.value)
         case str() as status if status == GONE:
             yield from end_with(workspace, mail, MailState.STOPPED, GONE)
-        case _:  # on its way, or in doubt
+        case _:  # on its way, or held in doubt
             yield from put_mail(mail)
 
 
@@ -131,6 +138,7 @@ def _came_back(workspace: str, mail: Mail) -> Plan[None]:
     if mail.state in ENDED:
         yield from _revive(workspace, mail)
     mail = yield from _released(workspace, mail)
+    yield from heed_refusal(workspace, mail)
     status = yield from enrolment_status(workspace, mail)
     if status in OPEN and (yield from _campaign_goes_on(workspace, mail)):
         yield from put_mail(replace(mail, state=MailState.LEAVING, reason=None))
@@ -188,10 +196,11 @@ def end_with(workspace: str, mail: Mail, state: MailState, reason: str) -> Plan[
 
 
 def _released(workspace: str, mail: Mail) -> Plan[Mail]:
-    """The mail without counting any more."""
+    """The mail without counting any more. Where it was left in doubt it may have arrived, and its place stays taken."""
     if mail.day is not None:
-        yield from count_mail(workspace, mail.sender_id, mail.day, used=-1)
-    return replace(mail, day=None)
+        stays = int(mail.doubted)
+        yield from count_mail(workspace, mail.sender_id, mail.day, used=stays - 1, doubted=stays)
+    return replace(mail, day=None, doubted=False)
 
 
 def _complete(workspace: str, mail: Mail) -> Plan[None]:

@@ -311,6 +311,7 @@ def _leaves(look: _Look, mail: Mail) -> Plan[None]:
             left_at=look.now,
             not_before=None,
             email_status=Status.SENDING,
+            doubted=False,
             reason=None,
         )
     )

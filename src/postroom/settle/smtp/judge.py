@@ -22,6 +22,8 @@ asked:
 | RCPT: 5xx / 4xx | recipient | refused / tried again |
 | DATA, body, dot: 5xx / 4xx | email | refused / tried again |
 
+Of mail that leaves from one of several senders `senders.py` says what a 5xx at MAIL means.
+
 `blameless` is said of what no email can have caused: everything before MAIL, and quotas by their known texts. It never
 costs an email its last attempt, whereas what came later might be this email's own doing and must end some day.
 """

@@ -4,7 +4,12 @@
 -- fragment: mail
 m.email_id::text, m.key, m.campaign_id, m.prospect_id, m.sequence_id, m.sequence_version, m.step, m.number, m.sender_id,
 m.state, m.due_day::text, m.planned_at, m.not_before, m.day::text, m.left_at, m.subject, m.message_id, m.email_status,
-m.reason
+m.doubted, m.reason
+
+-- An email of a campaign that asks for its turn again. One in doubt does so where a person has had it sent after all,
+-- and that came back: by itself it is held.
+-- fragment: asks_again
+(e.status IN ('pending', 'retrying') OR (e.status = 'in_doubt' AND e.due_at IS NOT NULL))
 
 -- A workspace whose time has come, held until the transaction ends; none of those that were passed over just now.
 -- name: due_pace
@@ -48,6 +53,20 @@ SELECT p.workspace, p.last_at, p.gap_us
 FROM postroom.paces p
 WHERE p.workspace = :workspace::text;
 
+-- Since when the workspace should have been looked at; null where it has its time to come, or waits for a bell.
+-- name: pace_due
+SELECT p.next_at
+FROM postroom.paces p
+WHERE p.workspace = :workspace::text;
+
+-- Workspaces with a running campaign that should have been looked at before, and were not.
+-- name: unserved_paces
+SELECT p.workspace, p.next_at
+FROM postroom.paces p
+WHERE p.next_at < (:before::text)::timestamptz
+    AND EXISTS (SELECT 1 FROM postroom.campaigns c WHERE c.workspace = p.workspace AND c.status = 'running')
+ORDER BY p.next_at;
+
 -- When to look again, after nothing has left …
 -- name: rest_pace
 UPDATE postroom.paces
@@ -64,7 +83,9 @@ WHERE workspace = :workspace::text;
 
 -- Mail whose email stands otherwise than before. What a settle is just writing comes the next time.
 -- name: moved_mails
-SELECT {mail}, (SELECT e.dead_reason FROM postroom.emails e WHERE e.id = m.email_id)
+SELECT {mail},
+    (SELECT e.dead_reason FROM postroom.emails e WHERE e.id = m.email_id),
+    (SELECT {asks_again} FROM postroom.emails e WHERE e.id = m.email_id)
 FROM postroom.campaign_mails m
 WHERE m.workspace = :workspace::text AND m.moved
 ORDER BY m.email_id
@@ -90,10 +111,19 @@ SET state = :state::text,
     subject = :subject::text,
     message_id = :message_id::text,
     email_status = :email_status::text,
+    doubted = :doubted::boolean,
     moved = false,
     reason = :reason::text,
     changed_at = {now}
 WHERE email_id = :id::uuid;
+
+-- What was said the last time that an email failed, provided that was since it was handed out.
+-- name: last_failure
+SELECT h.detail
+FROM postroom.events h
+WHERE h.email_id = :id::uuid AND h.what = 'failed' AND h.at >= (:since::text)::timestamptz
+ORDER BY h.id DESC
+LIMIT 1;
 
 -- Stop what has not left of some mail: of a prospect, of a campaign, or of one in the other.
 -- name: stop_mails
@@ -162,17 +192,19 @@ JOIN postroom.emails e ON e.id = m.email_id
 WHERE m.workspace = :workspace::text AND m.state = 'leaving'
     AND (:prospect::text IS NULL OR m.prospect_id = :prospect::text)
     AND (:campaign::text IS NULL OR m.campaign_id = :campaign::text)
-    AND e.status IN ('pending', 'retrying')
+    AND {asks_again}
 ORDER BY e.id;
 
 -- Count for a window day: of the workspace, and of the sender.
 -- name: count_mail
-INSERT INTO postroom.campaign_days AS known (workspace, sender_id, day, used, accepted)
-SELECT :workspace::text, named.sender, (:day::text)::date, :used::integer, :accepted::integer
+INSERT INTO postroom.campaign_days AS known (workspace, sender_id, day, used, accepted, doubted)
+SELECT
+    :workspace::text, named.sender, (:day::text)::date, :used::integer, :accepted::integer, :doubted::integer
 FROM (VALUES (''), (:sender::text)) AS named (sender)
 ON CONFLICT (workspace, sender_id, day) DO UPDATE
 SET used = known.used + excluded.used,
-    accepted = known.accepted + excluded.accepted;
+    accepted = known.accepted + excluded.accepted,
+    doubted = known.doubted + excluded.doubted;
 
 -- What counts on a day, and on how many days before it mail was accepted: of the workspace, and of each sender.
 -- name: mail_counts
@@ -216,7 +248,7 @@ JOIN postroom.campaigns c ON c.workspace = m.workspace AND c.id = m.campaign_id
 JOIN postroom.enrolments n
     ON n.workspace = m.workspace AND n.campaign_id = m.campaign_id AND n.prospect_id = m.prospect_id
 WHERE m.workspace = :workspace::text AND m.state = 'leaving' AND NOT m.moved
-    AND e.status IN ('pending', 'retrying') AND e.due_at <= {now}
+    AND {asks_again} AND e.due_at <= {now}
     AND (m.not_before IS NULL OR m.not_before <= {now})
     AND e.route IN (SELECT json_array_elements_text((:routes::text)::json))
     AND m.sender_id IN (SELECT json_array_elements_text((:senders::text)::json))
@@ -228,14 +260,14 @@ FOR UPDATE OF m, e SKIP LOCKED;
 -- Take such an email in hand.
 -- name: claim_mail
 WITH claimed AS (
-    UPDATE postroom.emails
+    UPDATE postroom.emails e
     SET status = 'sending',
         lease_token = lease_token + 1,
         leased_until = {now} + make_interval(secs => :lease::float8),
         worker = :worker::text,
         dot_noted_at = NULL,
         last_attempt_at = {now}
-    WHERE id = :id::uuid AND status IN ('pending', 'retrying')
+    WHERE e.id = :id::uuid AND {asks_again}
     RETURNING {claimed_state}
 )
 SELECT {claimed_columns}, NULL
@@ -269,7 +301,7 @@ SELECT
         FROM postroom.campaign_mails m
         JOIN postroom.emails e ON e.id = m.email_id
         WHERE m.workspace = :workspace::text AND m.state = 'leaving'
-            AND e.status IN ('pending', 'retrying')
+            AND {asks_again}
     );
 
 -- When a person was last handed a mail of a campaign, beside this one.
@@ -443,11 +475,11 @@ JOIN postroom.steps s ON s.workspace = c.workspace AND s.sequence_id = c.sequenc
 WHERE c.workspace = :workspace::text AND c.id = :campaign::text
 GROUP BY s.version;
 
--- Where what is counted for a day differs from the mails that count.
+-- Where what is counted for a day differs from the mails that count; apart from these there is what was left in doubt.
 -- name: miscounted_days
 SELECT sender_id, day::text, sum(noted_used), sum(used), sum(noted_accepted), sum(accepted)
 FROM (
-    SELECT sender_id, day, used AS noted_used, accepted AS noted_accepted, 0 AS used, 0 AS accepted
+    SELECT sender_id, day, used - doubted AS noted_used, accepted AS noted_accepted, 0 AS used, 0 AS accepted
     FROM postroom.campaign_days
     WHERE workspace = :workspace::text
     UNION ALL

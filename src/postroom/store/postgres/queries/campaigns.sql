@@ -48,6 +48,34 @@ SET name = excluded.name,
     daily_quota = excluded.daily_quota,
     ramp_up = excluded.ramp_up;
 
+-- Have nothing leave from a sender; one that is paused already stays so, since when and why it was.
+-- name: pause_sender
+UPDATE postroom.senders
+SET paused_at = {now},
+    pause_reason = :reason::text
+WHERE workspace = :workspace::text AND id = :id::text AND paused_at IS NULL
+RETURNING id;
+
+-- Have mail leave from it again.
+-- name: resume_sender
+UPDATE postroom.senders
+SET paused_at = NULL,
+    pause_reason = NULL
+WHERE workspace = :workspace::text AND id = :id::text;
+
+-- Who sends a running campaign, and is paused.
+-- name: paused_senders
+SELECT s.workspace, {sender}
+FROM postroom.senders s
+WHERE s.paused_at IS NOT NULL
+    AND EXISTS (
+        SELECT 1
+        FROM postroom.campaign_senders named
+        JOIN postroom.campaigns c ON c.workspace = named.workspace AND c.id = named.campaign_id
+        WHERE named.workspace = s.workspace AND named.sender_id = s.id AND c.status = 'running'
+    )
+ORDER BY s.workspace, s.id;
+
 -- Who sends, by id.
 -- name: senders
 SELECT {sender}
@@ -70,7 +98,12 @@ VALUES (:workspace::text, :id::text, :name::text, :sequence::text, :status::text
 ON CONFLICT DO NOTHING
 RETURNING id;
 
--- Who sends a new campaign.
+-- Nobody sends it any more, until somebody is named.
+-- name: drop_campaign_senders
+DELETE FROM postroom.campaign_senders
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text;
+
+-- Who sends a campaign.
 -- name: add_campaign_senders
 INSERT INTO postroom.campaign_senders (workspace, campaign_id, sender_id, position)
 SELECT :workspace::text, :campaign::text, named.id, named.place

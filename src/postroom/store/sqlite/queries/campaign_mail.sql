@@ -4,7 +4,12 @@
 -- fragment: mail
 m.email_id, m.key, m.campaign_id, m.prospect_id, m.sequence_id, m.sequence_version, m.step, m.number, m.sender_id,
 m.state, m.due_day, m.planned_at, m.not_before, m.day, m.left_at, m.subject, m.message_id, m.email_status,
-m.reason
+m.doubted, m.reason
+
+-- An email of a campaign that asks for its turn again. One in doubt does so where a person has had it sent after all,
+-- and that came back: by itself it is held.
+-- fragment: asks_again
+(e.status IN ('pending', 'retrying') OR (e.status = 'in_doubt' AND e.due_at IS NOT NULL))
 
 -- A workspace whose time has come, held until the transaction ends; none of those that were passed over just now.
 -- name: due_pace
@@ -46,6 +51,20 @@ SELECT p.workspace, p.last_at, p.gap_us
 FROM postroom_paces p
 WHERE p.workspace = :workspace;
 
+-- Since when the workspace should have been looked at; null where it has its time to come, or waits for a bell.
+-- name: pace_due
+SELECT p.next_at
+FROM postroom_paces p
+WHERE p.workspace = :workspace;
+
+-- Workspaces with a running campaign that should have been looked at before, and were not.
+-- name: unserved_paces
+SELECT p.workspace, p.next_at
+FROM postroom_paces p
+WHERE p.next_at < :before
+    AND EXISTS (SELECT 1 FROM postroom_campaigns c WHERE c.workspace = p.workspace AND c.status = 'running')
+ORDER BY p.next_at;
+
 -- When to look again, after nothing has left …
 -- name: rest_pace
 UPDATE postroom_paces
@@ -62,7 +81,9 @@ WHERE workspace = :workspace;
 
 -- Mail whose email stands otherwise than before. What a settle is just writing comes the next time.
 -- name: moved_mails
-SELECT {mail}, (SELECT e.dead_reason FROM postroom_emails e WHERE e.id = m.email_id)
+SELECT {mail},
+    (SELECT e.dead_reason FROM postroom_emails e WHERE e.id = m.email_id),
+    (SELECT {asks_again} FROM postroom_emails e WHERE e.id = m.email_id)
 FROM postroom_campaign_mails m
 WHERE m.workspace = :workspace AND m.moved
 ORDER BY m.email_id
@@ -87,10 +108,19 @@ SET state = :state,
     subject = :subject,
     message_id = :message_id,
     email_status = :email_status,
+    doubted = :doubted,
     moved = 0,
     reason = :reason,
     changed_at = :now
 WHERE email_id = :id;
+
+-- What was said the last time that an email failed, provided that was since it was handed out.
+-- name: last_failure
+SELECT h.detail
+FROM postroom_events h
+WHERE h.email_id = :id AND h.what = 'failed' AND h.at >= :since
+ORDER BY h.id DESC
+LIMIT 1;
 
 -- Stop what has not left of some mail: of a prospect, of a campaign, or of one in the other.
 -- name: stop_mails
@@ -159,18 +189,19 @@ CROSS JOIN postroom_emails e ON e.id = m.email_id
 WHERE m.workspace = :workspace AND m.state = 'leaving'
     AND (:prospect IS NULL OR m.prospect_id = :prospect)
     AND (:campaign IS NULL OR m.campaign_id = :campaign)
-    AND e.status IN ('pending', 'retrying')
+    AND {asks_again}
 ORDER BY e.id;
 
 -- Count for a window day: of the workspace, and of the sender.
 -- name: count_mail
-INSERT INTO postroom_campaign_days AS known (workspace, sender_id, day, used, accepted)
-SELECT :workspace, named.sender, :day, :used, :accepted
+INSERT INTO postroom_campaign_days AS known (workspace, sender_id, day, used, accepted, doubted)
+SELECT :workspace, named.sender, :day, :used, :accepted, :doubted
 FROM (SELECT '' AS sender UNION ALL SELECT :sender) AS named
 WHERE true
 ON CONFLICT (workspace, sender_id, day) DO UPDATE
 SET used = known.used + excluded.used,
-    accepted = known.accepted + excluded.accepted;
+    accepted = known.accepted + excluded.accepted,
+    doubted = known.doubted + excluded.doubted;
 
 -- What counts on a day, and on how many days before it mail was accepted: of the workspace, and of each sender.
 -- name: mail_counts
@@ -214,7 +245,7 @@ CROSS JOIN postroom_campaigns c ON c.workspace = m.workspace AND c.id = m.campai
 CROSS JOIN postroom_enrolments n
     ON n.workspace = m.workspace AND n.campaign_id = m.campaign_id AND n.prospect_id = m.prospect_id
 WHERE m.workspace = :workspace AND m.state = 'leaving' AND NOT m.moved
-    AND e.status IN ('pending', 'retrying') AND e.due_at <= :now
+    AND {asks_again} AND e.due_at <= :now
     AND (m.not_before IS NULL OR m.not_before <= :now)
     AND e.route IN (SELECT value FROM json_each(:routes))
     AND m.sender_id IN (SELECT value FROM json_each(:senders))
@@ -226,9 +257,9 @@ LIMIT 1;
 -- name: claim_mail
 DELETE FROM postroom_picked;
 INSERT INTO postroom_picked (id)
-SELECT id
-FROM postroom_emails
-WHERE id = :id AND status IN ('pending', 'retrying');
+SELECT e.id
+FROM postroom_emails e
+WHERE e.id = :id AND {asks_again};
 UPDATE postroom_emails
 SET status = 'sending',
     lease_token = lease_token + 1,
@@ -266,7 +297,7 @@ SELECT
         FROM postroom_campaign_mails m
         CROSS JOIN postroom_emails e ON e.id = m.email_id
         WHERE m.workspace = :workspace AND m.state = 'leaving'
-            AND e.status IN ('pending', 'retrying')
+            AND {asks_again}
     );
 
 -- When a person was last handed a mail of a campaign, beside this one.
@@ -437,11 +468,11 @@ JOIN postroom_steps s ON s.workspace = c.workspace AND s.sequence_id = c.sequenc
 WHERE c.workspace = :workspace AND c.id = :campaign
 GROUP BY s.version;
 
--- Where what is counted for a day differs from the mails that count.
+-- Where what is counted for a day differs from the mails that count; apart from these there is what was left in doubt.
 -- name: miscounted_days
 SELECT sender_id, day, sum(noted_used), sum(used), sum(noted_accepted), sum(accepted)
 FROM (
-    SELECT sender_id, day, used AS noted_used, accepted AS noted_accepted, 0 AS used, 0 AS accepted
+    SELECT sender_id, day, used - doubted AS noted_used, accepted AS noted_accepted, 0 AS used, 0 AS accepted
     FROM postroom_campaign_days
     WHERE workspace = :workspace
     UNION ALL

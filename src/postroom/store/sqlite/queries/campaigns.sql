@@ -42,6 +42,34 @@ SET name = excluded.name,
     daily_quota = excluded.daily_quota,
     ramp_up = excluded.ramp_up;
 
+-- Have nothing leave from a sender; one that is paused already stays so, since when and why it was.
+-- name: pause_sender
+UPDATE postroom_senders
+SET paused_at = :now,
+    pause_reason = :reason
+WHERE workspace = :workspace AND id = :id AND paused_at IS NULL
+RETURNING id;
+
+-- Have mail leave from it again.
+-- name: resume_sender
+UPDATE postroom_senders
+SET paused_at = NULL,
+    pause_reason = NULL
+WHERE workspace = :workspace AND id = :id;
+
+-- Who sends a running campaign, and is paused.
+-- name: paused_senders
+SELECT s.workspace, {sender}
+FROM postroom_senders s
+WHERE s.paused_at IS NOT NULL
+    AND EXISTS (
+        SELECT 1
+        FROM postroom_campaign_senders named
+        JOIN postroom_campaigns c ON c.workspace = named.workspace AND c.id = named.campaign_id
+        WHERE named.workspace = s.workspace AND named.sender_id = s.id AND c.status = 'running'
+    )
+ORDER BY s.workspace, s.id;
+
 -- Who sends, by id.
 -- name: senders
 SELECT {sender}
@@ -64,7 +92,12 @@ VALUES (:workspace, :id, :name, :sequence, :status, :now)
 ON CONFLICT DO NOTHING
 RETURNING id;
 
--- Who sends a new campaign.
+-- Nobody sends it any more, until somebody is named.
+-- name: drop_campaign_senders
+DELETE FROM postroom_campaign_senders
+WHERE workspace = :workspace AND campaign_id = :campaign;
+
+-- Who sends a campaign.
 -- name: add_campaign_senders
 INSERT INTO postroom_campaign_senders (workspace, campaign_id, sender_id, position)
 SELECT :workspace, :campaign, named.value, named.key

@@ -4,7 +4,7 @@
 -- name: emails_of
 SELECT
     found.email_id, coalesce(e.status, iif(d.id IS NOT NULL, 'dismissed', NULL)),
-    e.workspace, e.key, e.route, c.size, c.envelope
+    e.workspace, e.key, e.route, c.size, c.envelope, e.priority
 FROM (
     SELECT email_id
     FROM postroom_terms
@@ -16,6 +16,14 @@ LEFT JOIN postroom_emails e ON e.id = found.email_id
 LEFT JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
 LEFT JOIN postroom_dismissed d ON d.id = found.email_id
 ORDER BY found.email_id;
+
+-- Campaigns that are still to send a person something, or would be if they were launched.
+-- name: campaigns_of
+SELECT n.workspace, n.campaign_id
+FROM postroom_prospects p INDEXED BY postroom_prospects_everywhere
+CROSS JOIN postroom_enrolments n ON n.workspace = p.workspace AND n.prospect_id = p.id
+WHERE p.normal_address = :address AND n.status IN ('enrolled', 'active', 'paused')
+ORDER BY n.workspace, n.campaign_id;
 
 -- How the boxes of these emails begin.
 -- name: boxes_of

@@ -9,7 +9,7 @@ by a `VirtualClock`: weeks in seconds.
 from __future__ import annotations
 
 from postroom.send.memory import MemoryTransport
-from postroom.send.script import Moment, Rule
+from postroom.send.script import Hold, Moment, Rule
 from postroom.testing.http import ReceivedRequest, ScriptedHttp
 from postroom.testing.proxy import FaultProxy
 from postroom.testing.record import ReceivedMessage
@@ -18,6 +18,7 @@ from postroom.testing.virtual import VirtualClock, VirtualWorker
 
 __all__ = [
     "FaultProxy",
+    "Hold",
     "MemoryTransport",
     "Moment",
     "ReceivedMessage",

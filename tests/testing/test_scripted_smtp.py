@@ -9,7 +9,8 @@ import threading
 import pytest
 
 from postroom.send.script import Moment
-from postroom.testing import ScriptedSmtp
+from postroom.testing import Hold, ScriptedSmtp
+from tests.work.office import wait_until
 
 MESSAGE = b"Message-ID: <1@example.com>\r\n\r\nHello.\r\n.\r\n..two\r\n"
 
@@ -38,6 +39,30 @@ def test_copies_are_counted_by_message_id(smtp_server: ScriptedSmtp) -> None:
 
     assert (smtp_server.copies("<1@example.com>"), smtp_server.copies("<2@example.com>")) == (2, 0)
     assert smtp_server.copies_of_all() == {"<1@example.com>": 2}
+
+
+def test_a_hold_keeps_conversations_waiting_until_it_is_released(smtp_server: ScriptedSmtp) -> None:
+    hold = Hold()
+    smtp_server.script(at="dot", hold=hold)
+    sending = threading.Thread(target=send, args=(smtp_server,))
+    sending.start()
+    smtp_server.wait_for(1)
+    wait_until(lambda: hold.waiting == 1)
+    assert sending.is_alive()
+    hold.release()
+    sending.join(10)
+    send(smtp_server)
+
+    assert (hold.waiting, len(smtp_server.messages)) == (0, 2)
+
+
+def test_a_hold_keeps_nobody_whose_client_has_gone(smtp_server: ScriptedSmtp) -> None:
+    hold = Hold()
+    smtp_server.script(at="mail", hold=hold)
+    with socket.create_connection(("127.0.0.1", smtp_server.port), timeout=10) as client:
+        client.sendall(b"EHLO here\r\nMAIL FROM:<a@example.com>\r\n")
+        wait_until(lambda: hold.waiting == 1)
+    wait_until(lambda: hold.waiting == 0)
 
 
 def test_a_rule_holds_as_often_as_it_says(smtp_server: ScriptedSmtp) -> None:

@@ -5,6 +5,7 @@ Shared by `MemoryTransport` and `postroom.testing.ScriptedSmtp`, so that a test 
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,6 +29,47 @@ class Moment:
     """What stands behind the address at `mail` and `rcpt`, such as `SIZE=1204 RET=HDRS`."""
 
 
+class Hold:
+    """Keeps conversations waiting where a rule names it, until it is released; from then on it keeps nobody.
+
+    A slowness that lasts as long as a test wants, and no second longer. Released from any thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._released = False
+        self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = []
+
+    @property
+    def waiting(self) -> int:
+        """How many conversations it keeps; one whose client has gone is over."""
+        with self._lock:
+            return len(self._waiting)
+
+    def release(self) -> None:
+        """Let everybody go on."""
+        with self._lock:
+            self._released = True
+            for loop, go_on in self._waiting:
+                loop.call_soon_threadsafe(go_on.set)
+
+    async def wait(self, gone: asyncio.Event) -> None:
+        """Until it is released, or until the client has gone."""
+        kept = asyncio.get_running_loop(), asyncio.Event()
+        with self._lock:
+            if self._released:
+                return
+            self._waiting.append(kept)
+        either = [asyncio.ensure_future(each.wait()) for each in (kept[1], gone)]
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in either:
+                each.cancel()
+            with self._lock:
+                self._waiting.remove(kept)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """One thing to do at one moment."""
@@ -37,6 +79,8 @@ class Rule:
     """Instead of the usual reply. Text gets its line end; bytes go out exactly as they are."""
     delay: float = 0.0
     """Seconds to wait first."""
+    hold: Hold | None = None
+    """To be waited for first, until somebody releases it."""
     stall: bool = False
     """Say nothing, or nothing more than `reply`, and read nothing more, but keep the connection open."""
     cut: bool | Literal["after"] = False

@@ -22,7 +22,8 @@ class Channel(asyncio.Protocol):
         self._arrived = asyncio.Event()
         self._writable = asyncio.Event()
         self._writable.set()
-        self._over = False
+        self.over = asyncio.Event()
+        """Nothing more will come."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -50,12 +51,12 @@ class Channel(asyncio.Protocol):
 
     async def read(self) -> None:
         """Wait until there is more in the buffer than before; `EOFError` when nothing more can come."""
-        if self._over:
+        if self.over.is_set():
             raise EOFError
         self._arrived.clear()
         self._transport.resume_reading()
         await self._arrived.wait()
-        if self._over and not self.buffer:
+        if self.over.is_set() and not self.buffer:
             raise EOFError
 
     async def line(self, limit: int | None = None) -> bytes:
@@ -70,7 +71,7 @@ class Channel(asyncio.Protocol):
 
     async def write(self, data: bytes) -> None:
         """Send; `EOFError` when there is nobody to send to. Others get their turn, however much is written."""
-        if self._over or self._transport.is_closing():
+        if self.over.is_set() or self._transport.is_closing():
             raise EOFError
         self._transport.write(data)
         await self._writable.wait()
@@ -101,6 +102,6 @@ class Channel(asyncio.Protocol):
         self._transport.abort()
 
     def _end(self) -> None:
-        self._over = True
+        self.over.set()
         self._arrived.set()
         self._writable.set()

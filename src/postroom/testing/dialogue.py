@@ -85,6 +85,8 @@ class Dialogue:
     async def _perform(self, rule: Rule, usual: str | bytes | None) -> str:
         if rule.delay:
             await asyncio.sleep(rule.delay)
+        if rule.hold is not None:
+            await rule.hold.wait(self._channel.over)
         reply = rule.reply if rule.stall or rule.cut is True or rule.reply is not None else usual
         if reply is not None:
             await self._say(reply, rule)

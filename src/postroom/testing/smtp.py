@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Self
 
-from postroom.send.script import At, Moment, Rule, Script
+from postroom.send.script import At, Hold, Moment, Rule, Script
 from postroom.testing.background import BackgroundLoop
 from postroom.testing.dialogue import Behaviour
 from postroom.testing.listener import Listener
@@ -80,6 +80,7 @@ class ScriptedSmtp:
         argument: str | None = None,
         when: Callable[[Moment], bool] | None = None,
         delay: float = 0.0,
+        hold: Hold | None = None,
         stall: bool = False,
         cut: bool | Literal["after"] = False,
         reset: bool = False,
@@ -96,6 +97,7 @@ class ScriptedSmtp:
             at=at,
             reply=reply,
             delay=delay,
+            hold=hold,
             stall=stall,
             cut=cut,
             reset=reset,

@@ -128,7 +128,8 @@ class Engine:
         self.routes = {route.name: self._attempts(route) for route in routes}
         self.has_looked = False
         """It is known how the routes stand: before that, one that a person has paused may look well."""
-        self._lines: list[asyncio.Task[None]] = []
+        self.lines: list[asyncio.Task[None]] = []
+        """Each sends one email after another."""
 
     def _attempts(self, route: Route) -> Attempts:
         minder = RouteMinder(
@@ -162,9 +163,9 @@ class Engine:
         crew, lease = self.crew, self.settings.lease.total_seconds()
         crew.add_duty("settle", self.settler.run())
         crew.every(lease / 3, self.held.renew, name="renew")
-        crew.every(DUTY, self._mind, name="mind")
+        crew.every(DUTY, self.mind, name="mind")
         crew.every(LISTEN, self.stops.listen, name="suppressions")
-        self._lines = [
+        self.lines = [
             crew.take_on(f"line of {name}", attempts.run_line())
             for name, attempts in self.routes.items()
             for _ in range(attempts.route.transport.connections)
@@ -202,11 +203,11 @@ class Engine:
         for attempts in self.routes.values():
             attempts.close()
         await self._empty_buffers()
-        if self._lines:
-            _done, late = await asyncio.wait(self._lines, timeout=self.settings.grace.total_seconds())
+        if self.lines:
+            _done, late = await asyncio.wait(self.lines, timeout=self.settings.grace.total_seconds())
             for line in late:
                 line.cancel()
-            await asyncio.gather(*self._lines, return_exceptions=True)
+            await asyncio.gather(*self.lines, return_exceptions=True)
         try:
             async with asyncio.timeout(max(self.settings.grace.total_seconds(), RECORDING)):
                 await self.settler.empty.wait()
@@ -238,7 +239,7 @@ class Engine:
         for name in {route.name, route.fallback or route.name}:
             self._changed(name)
 
-    async def _mind(self) -> None:
+    async def mind(self) -> None:
         """See what other workers or people did to the routes, show that they are used, probe those whose time it is."""
         if self.records.mend():
             self._changed("")

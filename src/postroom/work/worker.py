@@ -74,8 +74,13 @@ class Worker:
         pulse: Pulse | None = None,
         feed: Callable[[Workbench], Feed] = DueFeed,
         beside: Callable[[Workbench], Beside] | None = None,
+        clock: DatabaseClock | None = None,
     ) -> None:
-        """`feed` brings what is due, and `beside` what goes by other rules, such as the mail of campaigns."""
+        """`feed` brings what is due, and `beside` what goes by other rules, such as the mail of campaigns.
+
+        `clock` is for tests that move the time: leases are judged by it too, and it is never taken for one that
+        somebody has set ahead.
+        """
         check_can_send("a worker")
         self.meter = meter
         self.pulse = pulse or Pulse()
@@ -85,7 +90,7 @@ class Worker:
         self._swept = False
         """Emails of dead workers have been looked for: before that, nobody can say that nothing is left to do."""
         # Its first look is no jump, whatever it shows.
-        self._watch = DatabaseClock(wall=lambda: datetime.max.replace(tzinfo=UTC))
+        self._watch = clock or DatabaseClock(wall=lambda: datetime.max.replace(tzinfo=UTC))
         self._unsure_until = 0.0
         self._wake_up = wake_up_for(database)
         self.engine = Engine(
@@ -95,6 +100,7 @@ class Worker:
             failed=self.stop,
             changed=self._wake_up.ring,
             refused=self.stop,
+            clock=clock,
             meter=meter,
         )
         self.name = self.engine.name
@@ -186,6 +192,12 @@ class Worker:
         self._feed.stop()
         if self._beside is not None:
             self._beside.stop()
+
+    async def look_around(self) -> None:
+        """Do at once what the duties do now and then: mind the routes, renew the leases, take over from the dead."""
+        await self.engine.mind()
+        await self.engine.held.renew()
+        await self._recover()
 
     async def _farewell(self) -> None:
         try:

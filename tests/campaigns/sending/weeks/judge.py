@@ -113,22 +113,15 @@ def _ramp(settings: SendingSettings, days_before: int) -> int | None:
 
 
 def gaps(seen: Seen) -> Iterator[str]:
-    """Turns keep the gap, and no mail leaves so soon after the turn of a later one.
-
-    The gap is drawn when a mail has its turn, and counts from there. So a server that is slow about one mail does not
-    hold up the next; nor can anybody keep two from leaving at once that two slow conversations have kept until then.
-    What is asked once more before the dot is that no later mail has had its turn within the gap.
-    """
+    """Turns keep the gap, and so do the dots of what was accepted, however slow a server was before them."""
     for earlier, later in pairwise(seen.turns):
         least = min(_least_gap(earlier.present), _least_gap(later.present))
         if later.at - earlier.at < least:
             between = _seconds(earlier.at, later.at)
             yield f"{later.to} had its turn {between} after {earlier.to}, at {later.at:%a %-d %b %H:%M:%S}"
-    for each in seen.arrivals:
-        for turn in seen.turns:
-            overtook = each.turn.place < turn.place < each.place
-            if overtook and each.at - turn.at < _least_gap(each.present):
-                yield f"{each}, {_seconds(turn.at, each.at)} after {turn.to} had its turn"
+    for before, after in pairwise(seen.arrivals):
+        if after.at - before.at < _least_gap(after.present):
+            yield f"{after}, {_seconds(before.at, after.at)} after {before}"
 
 
 def _least_gap(present: Present) -> timedelta:

@@ -133,7 +133,8 @@ class CampaignVerbs(Shell):
         """Add a sender, or change the one of that id."""
         check_seen(workspace, workspaces)
         doing = _put_sender(workspace, sender)
-        return (yield from on_record(doing, by, "campaign_sender", workspace, sender=sender.id))
+        yield from on_record(doing, by, "campaign_sender", workspace, sender=sender.id)
+        yield from replan(workspace)  # what a sender may is part of the plan
 
     @does_in_steps
     def pause_sender(
@@ -149,7 +150,9 @@ class CampaignVerbs(Shell):
         """Let mail leave from a sender again."""
         check_seen(workspace, workspaces)
         doing = resume_sender(workspace, id)
-        return (yield from on_record(doing, by, "campaign_resume_sender", workspace, sender=id))
+        resumed = yield from on_record(doing, by, "campaign_resume_sender", workspace, sender=id)
+        yield from replan(workspace)  # what would have left meanwhile is still to leave
+        return resumed
 
     @does_in_steps
     def choose_senders(

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from postroom import Outbox
+from postroom.store.ids import new_id
 from postroom.store.plan import Plan, ask
 from tests.servers.postgres import PostgresServer
 from tests.store.explaining import explain_on_postgres, explain_on_sqlite
@@ -43,18 +44,34 @@ SELECT
     CASE WHEN n % 3 = 0 THEN 'sent' WHEN step = 1 THEN 'ready' ELSE 'waiting' END,
     CASE WHEN step = 1 THEN {first_day} END, CASE WHEN n % 3 = 0 THEN {today} END, {now}, {now}
 FROM {numbers}, (SELECT 1 AS step UNION ALL SELECT 2 UNION ALL SELECT 3) AS steps;
+INSERT INTO {tables}covered_prospects (workspace, prospect_id) SELECT 'w' || n % 10, 'p' || n FROM {numbers};
+INSERT INTO {tables}covered_prospects (workspace, prospect_id) SELECT 'w', 'p' || n FROM {few};
 INSERT INTO {tables}paces (workspace, next_at) SELECT 'w' || n, NULL FROM {numbers} WHERE n > 30000;
 INSERT INTO {tables}paces (workspace, next_at) VALUES ('w', {now});
 """
 
 ONE = "00000000-0000-0000-0001-000000000001"
 DAY = "2026-03-09"
+
+
+def _entry(address: str) -> dict[str, Any]:
+    """With its trigger: whom it covers is asked by the way."""
+    return {
+        "id": new_id(), "address": address, "scope": "all", "workspace": "", "kind": "", "reason": "manual",
+        "evidence": "", "email_id": None, "actor": None, "expires_at": None,
+    }  # fmt: skip
+
+
 QUERIES: dict[str, dict[str, Any]] = {
     "campaigns_due": {},
     "due_pace": {"passed": []},
     "moved_pace": {},
     "next_pace": {"passed": []},
     "moved_mails": {"workspace": "w", "limit": 100},
+    "covered_prospects": {"workspace": "w3", "limit": 50},
+    "forget_covered": {"ids": [1, 2, 3]},
+    "forget_covered_of": {"workspace": "w3", "prospect": "p33"},
+    "suppress": {"entries": [_entry("p77@example.org"), _entry("stranger@example.org")]},
     "next_mail": {"workspace": "w", "day": DAY, "senders": ["grace"]},
     "next_retry": {"workspace": "w", "routes": ["default"], "senders": ["grace"]},
     "next_turns": {"workspace": "w", "day": DAY},

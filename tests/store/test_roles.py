@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from typing import Any
 
 import psycopg
 import pytest
 from psycopg import sql
 
 from postroom import Attachment, Outbox
+from postroom.campaigns.books.mails import ring
+from postroom.campaigns.drafts.campaigns import add_campaign, enrol
 from postroom.campaigns.drafts.prospects import Arrival, take_in
 from postroom.campaigns.drafts.sequences import add_sequence, sequences
-from postroom.campaigns.values import Prospect, Sequence, Step
+from postroom.campaigns.values import Campaign, Prospect, Sequence, Step
 from postroom.outbox.submission import Submission
 from postroom.store.enqueue import enqueue as enqueue_orders
 from postroom.store.migrate import roles_script
+from postroom.store.plan import Plan, ask
 from tests.servers.postgres import PostgresServer
 from tests.store.journey import claim, email, enqueue, release, renew, sent, settle
 
@@ -83,6 +87,35 @@ def test_an_application_may_not_read_what_others_enqueued(acting_as: As) -> None
             "DELETE FROM postroom.keys",
         ):
             assert refused(outbox, question), question
+
+
+def test_an_application_may_say_who_is_not_to_be_mailed_and_not_take_it_back(acting_as: As) -> None:
+    """Whom of the prospects that is about, it does not see."""
+    with acting_as("postroom_worker") as worker:
+        ada = Prospect(id="p", address="ada@example.org")
+        worker.database.run(take_in("w", [Arrival(ada, True)], update=False))
+        worker.database.run(add_campaign("w", Campaign(id="c", name="C", sequence_id="s"), senders=()))
+        worker.database.run(enrol("w", "c", ["p"]))
+        worker.database.run(ring("w"))
+    with acting_as("postroom_app") as outbox:
+        entry = outbox.suppress("ada@example.org", reason="unsubscribe")
+        assert outbox.suppress("ada@example.org", reason="unsubscribe", evidence="again").id == entry.id
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            outbox.unsuppress(entry.id)
+        for question in (
+            "SELECT * FROM postroom.prospects",
+            "SELECT * FROM postroom.covered_prospects",
+            "DELETE FROM postroom.covered_prospects",
+            "UPDATE postroom.suppressions SET address = 'bob@example.org'",
+        ):
+            assert refused(outbox, question), question
+    with acting_as("postroom_worker") as worker:
+        rows = worker.database.run(_named("covered_prospects", workspace="w", limit=9))
+        assert [(prospect, address) for _, prospect, address in rows] == [("p", "ada@example.org")] * 2
+
+
+def _named(name: str, **values: Any) -> Plan[Any]:
+    return (yield ask(name, **values))
 
 
 def test_a_worker_may_do_the_whole_journey(acting_as: As) -> None:

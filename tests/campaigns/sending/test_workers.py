@@ -20,7 +20,7 @@ from postroom.claim.route import Route
 from postroom.send.smtp.pool import SmtpTransport
 from postroom.store.open import open_async_database
 from postroom.testing import ScriptedSmtp
-from postroom.vocabulary import CampaignStatus
+from postroom.vocabulary import CampaignStatus, EnrolmentStatus
 from postroom.work.worker import Worker, WorkerSettings
 from tests.campaigns.sending.stage import LINKS, OPEN_ALWAYS, SHOP, Stage, miscounted
 from tests.store.journey import Clock
@@ -162,6 +162,20 @@ def test_nobody_is_mailed_after_their_stop_was_recorded(office: Office, live: St
     late = [address for address in stopped if _received(office, address) > seen[address]]
     assert len(late) <= 1, "only what was past its last question may arrive"
     assert {_received(office, f"p{n}@example.org") for n in range(2, 61, 2)} == {2}
+
+
+def test_a_running_worker_stops_whom_a_program_puts_on_the_list_p12(office: Office, live: Stage) -> None:
+    """At once, although nothing is to leave before tomorrow."""
+    live.settings(replace(OPEN_ALWAYS, daily_quota=1))
+    live.launched("spring", 3, (0, 0))
+    worker = office.start_worker(**LINKS)
+    wait_until(lambda: _used(live) == [1] and live.states()["p1:spring-words:1"] == "sent")
+    office.outbox.suppress("p3@example.org", reason="unsubscribe")
+    wait_until(lambda: live.enrolments()["p3"].status is EnrolmentStatus.UNSUBSCRIBED)
+    office.dismiss([worker])
+
+    assert [live.states()[f"p3:spring-words:{step}"] for step in (1, 2)] == ["stopped", "stopped"]
+    assert live.enrolments()["p2"].status is EnrolmentStatus.ACTIVE
 
 
 def _received(office: Office, address: str) -> int:

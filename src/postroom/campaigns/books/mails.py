@@ -131,8 +131,9 @@ def ring(workspace: str) -> Plan[None]:
 
 
 def due_beat(passed: Collection[str]) -> Plan[Beat | None]:
-    """A workspace whose time has come, or of whose mail something is to be concluded, held until the transaction ends.
+    """A workspace whose time has come, or where something is to be concluded, held until the transaction ends.
 
+    That is of mail that stands otherwise than before, or of people who were put on the list.
     None of those that were `passed` over, unless there is something to conclude.
     """
     rows = yield ask("due_pace", passed=sorted(passed))

@@ -23,17 +23,17 @@ from typing import Any
 from postroom.campaigns.arithmetic.keys import StepKey
 from postroom.campaigns.books.mails import FIRST_DAY, PAUSED, ring, store_clock
 from postroom.campaigns.drafts.campaigns import enrolments_after, read_campaign, senders_of
-from postroom.campaigns.drafts.composing import KIND
 from postroom.campaigns.drafts.passing import ALREADY, SUPPRESSED
 from postroom.campaigns.drafts.sequences import sequence_in_launch
 from postroom.campaigns.sending.replanning import replan
 from postroom.campaigns.stopping.stops import ends_by
+from postroom.campaigns.stopping.suppressing import covering
 from postroom.campaigns.values import Campaign, Enrolment, Sender, Sequence
 from postroom.claim.failpoint import reach
 from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.store.ids import new_id
 from postroom.store.plan import Copy, Course, Plan, Row, ask
-from postroom.store.suppressions import Mail, Suppression, stopped_by, suppressions_of
+from postroom.store.suppressions import Suppression, suppressions_of
 from postroom.vocabulary import CampaignStatus, EnrolmentStatus, MailState
 
 BATCH = 1_000
@@ -282,8 +282,7 @@ def _refusal(
     if enrolment.status not in (EnrolmentStatus.ENROLLED, EnrolmentStatus.PAUSED):
         was_suppressed = (enrolment.reason or "").startswith(SUPPRESSED)
         return _PassedOver(enrolment=enrolment, why=SUPPRESSED if was_suppressed else enrolment.status.value)
-    mail = Mail(workspace=batch.workspace, kind=KIND, unsubscribable=True)
-    if (entry := stopped_by(entries, mail, now=batch.now)) is not None:
+    if (entry := covering(batch.workspace, entries, now=batch.now)) is not None:
         reason = f"suppressed: {entry}"
         return _PassedOver(enrolment=enrolment, why=SUPPRESSED, ends=ends_by(entry), reason=reason)
     if enrolment.prospect.id in scheduled:

@@ -40,13 +40,14 @@ PREVIOUS = "previous_step"
 OPEN = (EnrolmentStatus.ACTIVE, EnrolmentStatus.PAUSED)
 """Enrolments that are still to get something."""
 ENDED = (MailState.DEAD, MailState.STOPPED)
-LEFT_ALONE = (
+STOPPED_BY_SOMEBODY = (
     EnrolmentStatus.REPLIED,
     EnrolmentStatus.UNSUBSCRIBED,
     EnrolmentStatus.BOUNCED,
     EnrolmentStatus.COMPLAINED,
+    EnrolmentStatus.STOPPED,
 )
-"""Enrolments that ended by what came back."""
+"""Enrolments that ended before their last mail: these know why."""
 
 
 def reconcile(workspace: str, settings: SendingSettings, *, now: datetime) -> Plan[bool]:
@@ -171,9 +172,9 @@ def _stopped(workspace: str, mail: Mail, reason: str) -> Plan[None]:
 
 
 def _came_of(workspace: str, mail: Mail) -> Plan[str | None]:
-    """What came back, if the enrolment has ended by it."""
+    """What came back, or was said on the list or by hand, if the enrolment has ended by it."""
     rows = yield ask("find_enrolment", workspace=workspace, campaign=mail.campaign_id, prospect=mail.prospect_id)
-    return next((reason or status for status, _, reason in rows if status in LEFT_ALONE), None)
+    return next((reason or status for status, _, reason in rows if status in STOPPED_BY_SOMEBODY), None)
 
 
 def end_with(workspace: str, mail: Mail, state: MailState, reason: str) -> Plan[None]:

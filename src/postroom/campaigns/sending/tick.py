@@ -30,7 +30,7 @@ from postroom.campaigns.books.mails import (
     store_clock,
     written_day,
 )
-from postroom.campaigns.drafts.composing import KIND, order_of
+from postroom.campaigns.drafts.composing import order_of
 from postroom.campaigns.drafts.prospects import get_prospect
 from postroom.campaigns.drafts.rendering import TooSlow, Wording
 from postroom.campaigns.drafts.sequences import steps_of
@@ -38,6 +38,7 @@ from postroom.campaigns.drafts.workspace import senders as senders_in
 from postroom.campaigns.drafts.workspace import workspace_settings
 from postroom.campaigns.sending.reconciling import end_with, reconcile
 from postroom.campaigns.stopping.stops import stop_for
+from postroom.campaigns.stopping.suppressing import covering, stop_covered
 from postroom.campaigns.values import Prospect, Sender, Step, WorkspaceSettings
 from postroom.claim.failpoint import reach
 from postroom.errors import ConfigurationError, InvalidCampaign, InvalidEmail
@@ -49,8 +50,7 @@ from postroom.store.contract import Claimed, moment
 from postroom.store.enqueue import enqueue
 from postroom.store.order import Lease
 from postroom.store.plan import Plan, ask, ask_binary
-from postroom.store.suppressions import Mail as Addressed
-from postroom.store.suppressions import Suppression, stopped_by, suppressions_of
+from postroom.store.suppressions import Suppression, suppressions_of
 from postroom.vocabulary import MailState, Status, WaitReason
 
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ def tick(clerk: Clerk, *, routes: Collection[str], passed: Collection[str] = ())
     except InvalidCampaign as error:  # written by a newer release, or for a clock that this machine does not know
         return _left_to_others(beat, error)
     more = yield from reconcile(beat.workspace, settings.sending, now=now)
+    more = (yield from stop_covered(beat.workspace, now=now)) or more
     reach("campaign_reconciled")
     opening = window_at(settings.sending, now)
     answer = yield from _asked(beat, settings.sending, now, opening)
@@ -240,7 +241,7 @@ def _begun(look: _Look, mail: Mail) -> Plan[Claimed | None]:
     """The mail's email, in the outbox and ours; None if it cannot leave now, or never will."""
     prospect = yield from get_prospect(look.workspace, mail.prospect_id)
     if (entry := (yield from _suppressed(look, prospect))) is not None:
-        yield from stop_for(look.workspace, prospect, entry)
+        yield from stop_for(look.workspace, prospect.id, entry)
         return None
     if (yield from _left_alone(look, mail)):
         return None
@@ -329,8 +330,7 @@ def _leaves(look: _Look, mail: Mail) -> Plan[None]:
 
 def _suppressed(look: _Look, prospect: Prospect) -> Plan[Suppression | None]:
     known = yield from suppressions_of([prospect.address])
-    mail = Addressed(workspace=look.workspace, kind=KIND, unsubscribable=True)
-    return stopped_by(known.get(prospect.normal_address, ()), mail, now=look.now)
+    return covering(look.workspace, known.get(prospect.normal_address, ()), now=look.now)
 
 
 def _left_alone(look: _Look, mail: Mail) -> Plan[bool]:

@@ -25,7 +25,7 @@ from postroom.campaigns.drafts.prospects import find_prospect
 from postroom.campaigns.drafts.workspace import workspace_settings
 from postroom.campaigns.stopping.limits import count_mail_of
 from postroom.campaigns.stopping.mentioned import MentionedMail, mail_about, mails_mentioned, prospects_called
-from postroom.campaigns.stopping.stops import stop_enrolments
+from postroom.campaigns.stopping.stops import forget_covered, stop_enrolments
 from postroom.errors import InvalidEmail
 from postroom.store.consequences import Matched, stop_after
 from postroom.store.contract import moment
@@ -76,6 +76,8 @@ def _answered(noted: Noted, held: Collection[str]) -> Plan[None]:
             if ends is EnrolmentStatus.UNSUBSCRIBED:
                 yield from suppress(_wish_of_author(workspace, address, noted.email_id))
             yield from _end(workspace, prospect, ends, str(ends))
+            if ends is EnrolmentStatus.UNSUBSCRIBED:
+                yield from forget_covered(workspace, prospect)
 
 
 def _follow(noted: Noted, workspace: str, mail: MentionedMail | None) -> Plan[None]:
@@ -87,6 +89,7 @@ def _follow(noted: Noted, workspace: str, mail: MentionedMail | None) -> Plan[No
         case Return.UNSUBSCRIBED if mail is not None:
             yield from suppress(_wish(mail))
             yield from _end(workspace, mail.prospect_id, EnrolmentStatus.UNSUBSCRIBED, str(Return.UNSUBSCRIBED))
+            yield from forget_covered(workspace, mail.prospect_id)
         case Return.REPLIED | Return.UNSUBSCRIBED:
             yield from _answered(noted, (workspace,))
         case Return.AUTORESPONDED if note.until is not None:
@@ -143,7 +146,9 @@ def _ended_for_good(
     """The person who has this address now is mailed no more; the mail counts whoever that is."""
     address = noted.note.address if noted.suppressed or mail is None else mail.address
     found = yield from find_prospect(workspace, address)
-    yield from _end(workspace, found.id if found else None, ends, reason)
+    if found is not None:
+        yield from _end(workspace, found.id, ends, reason)
+        yield from forget_covered(workspace, found.id)
     if mail is not None:
         yield from _count(mail, Return(noted.note.what))
 
@@ -202,11 +207,10 @@ def _prospect(workspace: str, noted: Noted, mail: MentionedMail | None) -> Plan[
 
 
 def _end(
-    workspace: str, prospect: str | None, ends: EnrolmentStatus, reason: str, *, campaign: str | None = None
+    workspace: str, prospect: str, ends: EnrolmentStatus, reason: str, *, campaign: str | None = None
 ) -> Plan[None]:
-    if prospect is not None:
-        yield from ring(workspace)
-        yield from stop_enrolments(workspace, reason, prospect=prospect, campaign=campaign, ends=ends)
+    yield from ring(workspace)
+    yield from stop_enrolments(workspace, reason, prospect=prospect, campaign=campaign, ends=ends)
 
 
 def _leave_alone(workspace: str, prospect: str | None, until: date) -> Plan[None]:

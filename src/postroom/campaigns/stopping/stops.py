@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from postroom.campaigns.books.mails import ring
 from postroom.campaigns.drafts.prospects import find_prospect
-from postroom.campaigns.values import Prospect
 from postroom.store import acts
 from postroom.store.plan import Plan, ask
 from postroom.store.suppressions import Suppression
@@ -61,15 +60,24 @@ def stop_prospect(
     return (yield from stop_enrolments(workspace, reason, prospect=prospect.id, campaign=campaign, ends=ends))
 
 
-def stop_for(workspace: str, prospect: Prospect, entry: Suppression) -> Plan[Stopped]:
-    """The same for somebody of whom an entry says so; the caller holds the workspace."""
-    reason = f"suppressed: {entry}"
-    return (yield from stop_enrolments(workspace, reason, prospect=prospect.id, ends=ends_by(entry)))
+def stop_for(workspace: str, prospect: str, entry: Suppression, *, reason: str | None = None) -> Plan[Stopped]:
+    """The same for a prospect of whom an entry says so; the caller holds the workspace.
+
+    `reason` is what the stopped mails say; otherwise they name the entry.
+    """
+    return (
+        yield from stop_enrolments(workspace, reason or f"suppressed: {entry}", prospect=prospect, ends=ends_by(entry))
+    )
 
 
 def ends_by(entry: Suppression) -> EnrolmentStatus:
     """How enrolments end by an entry."""
     return _ENDS.get(entry.reason, EnrolmentStatus.STOPPED)
+
+
+def forget_covered(workspace: str, prospect: str) -> Plan[None]:
+    """Nothing is left to be concluded of entries about a prospect: all of theirs has been stopped just now."""
+    yield ask("forget_covered_of", workspace=workspace, prospect=prospect)
 
 
 def stop_enrolments(

@@ -9,14 +9,14 @@ from itertools import islice
 
 from postroom.returns.reading import limits
 from postroom.returns.reading.addresses import header_addresses, typed_address
-from postroom.returns.reading.classing import bounce_class
 from postroom.returns.reading.decoding import words
 from postroom.returns.reading.opening import Opened, Part, raw, read_headers
 from postroom.returns.reading.original import about, original_recipients
 from postroom.returns.reading.prose import said_of
 from postroom.returns.reading.reports import looks_like_a_report
-from postroom.returns.reading.saying import Phase, Saying, code_in, phase_in, reply_in, status_in
 from postroom.returns.reading.values import Reading, Returned, Unclear
+from postroom.settle.bounces.classing import bounce_class
+from postroom.settle.bounces.saying import Phase, Saying, code_in, phase_in, reply_in, status_in
 from postroom.vocabulary import BounceClass, Return
 
 KINDS = ("message/delivery-status", "message/global-delivery-status")

@@ -19,5 +19,3 @@ LINES = 2_000
 RECIPIENTS = 1_000
 SAID = 500
 """Characters kept of what the other end said."""
-JUDGED = 4_000
-"""Characters that a class is decided by."""

@@ -8,11 +8,11 @@ from typing import Any
 from postroom.returns.reading import limits
 from postroom.returns.reading.addresses import tidy
 from postroom.returns.reading.arf import complaint
-from postroom.returns.reading.classing import bounce_class
 from postroom.returns.reading.opening import Opened
 from postroom.returns.reading.original import message_ids
-from postroom.returns.reading.saying import saying
 from postroom.returns.reading.values import Reading, Returned
+from postroom.settle.bounces.classing import bounce_class
+from postroom.settle.bounces.saying import saying
 from postroom.vocabulary import BounceClass, Return
 
 _KINDS = {"Bounce": ("bounce", "bouncedRecipients"), "Complaint": ("complaint", "complainedRecipients")}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from postroom.returns.reading import limits
 from postroom.returns.reading.addresses import addresses_in
 from postroom.returns.reading.opening import Opened
-from postroom.returns.reading.saying import Saying, code_in, saying, status_in
+from postroom.settle.bounces.saying import JUDGED, Saying, code_in, saying, status_in
 
 _ADDRESS = re.compile(r"(?:\d{3}[ -])?<?[^\s<>@]{1,200}@[^\s<>]{1,200}>?[:;,]?")
 _WHOLE = re.compile(r"\d{3} <[^\s<>]{1,200}>\.\.\. ")
@@ -25,7 +24,7 @@ def said_of(opened: Opened, names: list[str]) -> Saying:
         if places := [at for name in names if (at := lower.find(name)) >= 0]:
             # The lines before the first that names them may speak of another.
             begin = lower.rfind("\n", 0, min(places)) + 1
-            lines = opened.paragraphs[number][begin : begin + limits.JUDGED].split("\n")
+            lines = opened.paragraphs[number][begin : begin + JUDGED].split("\n")
             return _said_in(lines, opened.paragraphs[number + 1 :][:_FURTHER], names)
     return Saying()
 

@@ -10,14 +10,14 @@ import re
 
 from postroom.returns.reading import limits
 from postroom.returns.reading.addresses import addresses_in, header_addresses, is_daemon
-from postroom.returns.reading.classing import bounce_class
 from postroom.returns.reading.decoding import words
 from postroom.returns.reading.opening import Opened, raw
 from postroom.returns.reading.original import about, original_recipients
 from postroom.returns.reading.prose import origins_of, said_of, without_origins
 from postroom.returns.reading.reports import goes_on_by_numbers, looks_like_a_report
-from postroom.returns.reading.saying import saying
 from postroom.returns.reading.values import Reading, Returned
+from postroom.settle.bounces.classing import bounce_class
+from postroom.settle.bounces.saying import saying
 from postroom.vocabulary import BounceClass, Return
 
 _DELAY = re.compile(

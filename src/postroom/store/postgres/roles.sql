@@ -1,7 +1,8 @@
 -- Four roles, none of which can sign in: grant them to the users that do.
 --
 --   postroom_owner   owns the tables and applies migrations
---   postroom_app     may enqueue, and see nothing of what others enqueued but who holds a key
+--   postroom_app     may enqueue and say who is not to be mailed, and see nothing of what others enqueued but who holds
+--                    a key
 --   postroom_worker  may do what workers, the desk and housekeeping do; cannot change the schema
 --   postroom_reader  may look, and touch nothing; sees no password, session, code or token, and not what emails say:
 --                    whom they are for and their subjects, but no text and no attachment; of sensitive ones no subject
@@ -30,6 +31,9 @@ BEGIN
 END
 $$;
 
+-- It writes down whom an entry covers, for people who cannot see who is in campaigns.
+ALTER FUNCTION postroom.note_covered() OWNER TO postroom_owner;
+
 GRANT USAGE ON SCHEMA postroom TO postroom_app, postroom_worker, postroom_reader;
 
 GRANT INSERT ON
@@ -38,6 +42,8 @@ GRANT INSERT ON
 TO postroom_app;
 GRANT SELECT (id) ON postroom.emails TO postroom_app;
 GRANT SELECT ON postroom.keys, postroom.migrations, postroom.deployment, postroom.suppressions TO postroom_app;
+-- To add an entry, or to have one heard of again; to take one away is for others.
+GRANT INSERT, UPDATE (evidence, email_id, actor, noted_at, expires_at) ON postroom.suppressions TO postroom_app;
 -- Holding an attachment against a sweep is a lock, and a lock needs the right to update some column.
 GRANT SELECT (digest), UPDATE (size) ON postroom.attachments TO postroom_app;
 

@@ -21,11 +21,23 @@ ORDER BY p.next_at
 LIMIT 1
 FOR UPDATE SKIP LOCKED;
 
--- A workspace with mail of which something is to be concluded, held likewise.
+-- A workspace with mail, or people on the list, of which something is to be concluded, held likewise. However many
+-- people there are, of each workspace only the first is read.
 -- name: moved_pace
+WITH RECURSIVE covered (workspace) AS (
+    SELECT min(c.workspace) FROM postroom.covered_prospects c
+    UNION ALL
+    SELECT (SELECT min(c.workspace) FROM postroom.covered_prospects c WHERE c.workspace > covered.workspace)
+    FROM covered
+    WHERE covered.workspace IS NOT NULL
+)
 SELECT p.workspace, p.last_at, p.gap_us
 FROM postroom.paces p
-WHERE p.workspace IN (SELECT m.workspace FROM postroom.campaign_mails m WHERE m.moved)
+WHERE p.workspace IN (
+    SELECT m.workspace FROM postroom.campaign_mails m WHERE m.moved
+    UNION ALL
+    SELECT covered.workspace FROM covered
+)
 LIMIT 1
 FOR UPDATE SKIP LOCKED;
 
@@ -38,7 +50,8 @@ WHERE next_at IS NOT NULL AND workspace NOT IN (SELECT json_array_elements_text(
 -- Whether anything is to be done now.
 -- name: campaigns_due
 SELECT EXISTS (SELECT FROM postroom.paces WHERE next_at <= {now})
-    OR EXISTS (SELECT FROM postroom.campaign_mails WHERE moved);
+    OR EXISTS (SELECT FROM postroom.campaign_mails WHERE moved)
+    OR EXISTS (SELECT FROM postroom.covered_prospects);
 
 -- Have a workspace looked at now. Whoever says so holds it until the transaction ends.
 -- name: ring
@@ -563,6 +576,25 @@ CROSS JOIN LATERAL (
         AND (wanted.workspace IS NULL OR known.workspace = wanted.workspace)
     OFFSET 0
 ) AS found;
+
+-- Prospects whom an entry covers, and of whom that is still to be concluded.
+-- name: covered_prospects
+SELECT c.id, c.prospect_id, p.normal_address
+FROM postroom.covered_prospects c
+LEFT JOIN postroom.prospects p ON p.workspace = c.workspace AND p.id = c.prospect_id
+WHERE c.workspace = :workspace::text
+ORDER BY c.prospect_id
+LIMIT :limit::bigint;
+
+-- It is concluded of these notes …
+-- name: forget_covered
+DELETE FROM postroom.covered_prospects
+WHERE id = ANY (ARRAY (SELECT json_array_elements_text((:ids::text)::json)::bigint));
+
+-- … and of all that there are about a prospect.
+-- name: forget_covered_of
+DELETE FROM postroom.covered_prospects
+WHERE workspace = :workspace::text AND prospect_id = :prospect::text;
 
 -- Leave somebody alone until a day, in all campaigns of a workspace; who is away longer already stays so.
 -- name: set_aside_until

@@ -20,11 +20,23 @@ WHERE p.next_at <= :now
 ORDER BY p.next_at
 LIMIT 1;
 
--- A workspace with mail of which something is to be concluded, held likewise.
+-- A workspace with mail, or people on the list, of which something is to be concluded, held likewise. However many
+-- people there are, of each workspace only the first is read.
 -- name: moved_pace
+WITH RECURSIVE covered (workspace) AS (
+    SELECT min(c.workspace) FROM postroom_covered_prospects c
+    UNION ALL
+    SELECT (SELECT min(c.workspace) FROM postroom_covered_prospects c WHERE c.workspace > covered.workspace)
+    FROM covered
+    WHERE covered.workspace IS NOT NULL
+)
 SELECT p.workspace, p.last_at, p.gap_us
 FROM postroom_paces p
-WHERE p.workspace IN (SELECT m.workspace FROM postroom_campaign_mails m WHERE m.moved)
+WHERE p.workspace IN (
+    SELECT m.workspace FROM postroom_campaign_mails m WHERE m.moved
+    UNION ALL
+    SELECT covered.workspace FROM covered
+)
 LIMIT 1;
 
 -- When the next workspace has its turn.
@@ -36,7 +48,8 @@ WHERE next_at IS NOT NULL AND workspace NOT IN (SELECT value FROM json_each(:pas
 -- Whether anything is to be done now.
 -- name: campaigns_due
 SELECT EXISTS (SELECT 1 FROM postroom_paces WHERE next_at <= :now)
-    OR EXISTS (SELECT 1 FROM postroom_campaign_mails WHERE moved);
+    OR EXISTS (SELECT 1 FROM postroom_campaign_mails WHERE moved)
+    OR EXISTS (SELECT 1 FROM postroom_covered_prospects);
 
 -- Have a workspace looked at now. Whoever says so holds it until the transaction ends.
 -- name: ring
@@ -547,6 +560,25 @@ FROM json_each(:wanted) AS wanted
 CROSS JOIN postroom_prospects known INDEXED BY postroom_prospects_everywhere
     ON known.normal_address = wanted.value ->> 'address'
     AND (wanted.value ->> 'workspace' IS NULL OR known.workspace = wanted.value ->> 'workspace');
+
+-- Prospects whom an entry covers, and of whom that is still to be concluded.
+-- name: covered_prospects
+SELECT c.id, c.prospect_id, p.normal_address
+FROM postroom_covered_prospects c
+LEFT JOIN postroom_prospects p ON p.workspace = c.workspace AND p.id = c.prospect_id
+WHERE c.workspace = :workspace
+ORDER BY c.prospect_id
+LIMIT :limit;
+
+-- It is concluded of these notes …
+-- name: forget_covered
+DELETE FROM postroom_covered_prospects
+WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- … and of all that there are about a prospect.
+-- name: forget_covered_of
+DELETE FROM postroom_covered_prospects
+WHERE workspace = :workspace AND prospect_id = :prospect;
 
 -- Leave somebody alone until a day, in all campaigns of a workspace; who is away longer already stays so.
 -- name: set_aside_until

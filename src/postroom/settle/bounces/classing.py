@@ -1,4 +1,4 @@
-"""Whether what bounced can ever arrive: one rule for every reader.
+"""Whether what bounced can ever arrive: one rule for whoever hears of it, in a report or in the session.
 
 An address that is called dead by mistake is never mailed again, and nobody notices; one that is called alive by mistake
 bounces once more. So it is dead only where that was said in so many words, or by a status that means nothing else, and
@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 
-from postroom.returns.reading import limits
-from postroom.returns.reading.phrases import (
+from postroom.settle.bounces.phrases import (
     ABSENT_DOMAIN,
     ABSENT_NAMED,
     ABSENT_SURELY,
@@ -22,7 +21,7 @@ from postroom.returns.reading.phrases import (
     REFUSED_WORDS,
     UNWILLING_DOMAIN,
 )
-from postroom.returns.reading.saying import Phase, Saying
+from postroom.settle.bounces.saying import JUDGED, Phase, Saying
 from postroom.vocabulary import BounceClass
 
 DEAD = frozenset({"5.1.1", "5.1.6", "5.1.10"})
@@ -166,5 +165,5 @@ def _any(phrases: tuple[str, ...], words: str) -> bool:
 
 def _plain(text: str) -> str:
     """As phrases are written: lower case, single spaces, typewriter's apostrophes; without names, which say nothing."""
-    lower = text[: limits.JUDGED].lower().replace("’", "'")
+    lower = text[:JUDGED].lower().replace("’", "'")
     return " ".join(_WRAPPED.sub(" ", _NAMES.sub(" ", lower)).replace("_", " ").split())

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from postroom.returns.reading import limits
+JUDGED = 4_000
+"""Characters that are looked at: whoever can send us mail chooses how many there are."""
 
 _STATUS = re.compile(r"(?<![\d.])([245]\.\d{1,3}\.\d{1,3})(?![\d.]*\d)")
 _LIKELY = re.compile(
@@ -63,7 +64,7 @@ class Saying:
 
 def one_line(text: str) -> str:
     """A text without its line breaks, at most so long as is looked at."""
-    return " ".join(text[: limits.JUDGED].split())
+    return " ".join(text[:JUDGED].split())
 
 
 def saying(text: str) -> Saying:
@@ -73,28 +74,28 @@ def saying(text: str) -> Saying:
         text=line,
         reply=reply_in(text),
         status=status_in(line),
-        code=code_in(text[: limits.JUDGED]),
+        code=code_in(text[:JUDGED]),
         phase=phase_in(line),
     )
 
 
 def reply_in(text: str) -> str:
     """The other end's own words: from a code or status on, to the end of the paragraph."""
-    text = text[: limits.JUDGED]
+    text = text[:JUDGED]
     begin = _STRONG.search(text) or _STATUS.search(text) or _LIKELY.search(text) or _AT_BEGINNING.search(text)
     return one_line(_END.split(text[begin.start(1) :], maxsplit=1)[0]) if begin else ""
 
 
 def status_in(text: str) -> str:
     """The first enhanced status code that tells more than its class, else the first."""
-    found = _STATUS.findall(text[: limits.JUDGED])
+    found = _STATUS.findall(text[:JUDGED])
     telling = [each for each in found if not each.endswith(".0.0")]
     return str((telling or found or [""])[0])
 
 
 def code_in(text: str) -> int | None:
     """The reply code: the one before an enhanced status, else behind a word for a reply, else at a line's beginning."""
-    text = text[: limits.JUDGED]
+    text = text[:JUDGED]
     if found := _STRONG.search(text) or _LIKELY.search(text):
         return int(found[1])
     begin = _AT_BEGINNING.search(text)
@@ -103,7 +104,7 @@ def code_in(text: str) -> int | None:
 
 def phase_in(text: str) -> Phase:
     """What the other end replied to, where the text tells."""
-    lower = text[: limits.JUDGED].lower()
+    lower = text[:JUDGED].lower()
     if _CONTENT.search(lower) or _NOBODY.search(lower):
         return Phase.CONTENT
     if _RECIPIENT.search(lower):

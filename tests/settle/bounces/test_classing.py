@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from postroom.returns.reading.classing import bounce_class
-from postroom.returns.reading.saying import Phase, Saying, saying
+from postroom.settle.bounces.classing import bounce_class
+from postroom.settle.bounces.saying import Phase, Saying, saying
 from postroom.vocabulary import BounceClass
 
 

@@ -38,6 +38,7 @@ from postroom.admin.wording import (
 )
 from postroom.gallery.wording import FILTERS
 from postroom.operate.came_back import KINDS
+from postroom.operate.happening_wording import detail_of, title_of
 from postroom.operate.returned import day_in_words, fate_in_words, kept_in_words
 from postroom.operate.story import in_words
 from postroom.operate.suppression_wording import REASONS, reason_in_words, stops_in_words
@@ -67,6 +68,8 @@ def environment() -> Environment:
         "day_in_words": day_in_words,
         "exact": exact,
         "fate_in_words": fate_in_words,
+        "happened": title_of,
+        "happened_detail": detail_of,
         "in_words": in_words,
         "iso": iso,
         "kept_in_words": kept_in_words,

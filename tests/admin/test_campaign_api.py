@@ -14,6 +14,8 @@ from postroom.accounts.audit import read_audit
 from postroom.accounts.values import Role
 from postroom.admin.launches import Launches
 from postroom.campaigns import RampUp
+from postroom.returns.recording import record_returns
+from postroom.store.returns import Mention, Note
 from postroom.store.suppressions import Stop, suppress
 from postroom.vocabulary import SuppressionReason
 from tests.admin.campaign_house import NORTH, SOUTH, CampaignHouse, campaign_house, data_of, error_of
@@ -129,6 +131,37 @@ async def test_the_ramp_up_and_closed_days_are_in_the_quota(house: CampaignHouse
 
     assert (sunday["allowance"], sunday["opensAt"], sunday["closesAt"]) == (0, None, None)
     assert (monday["date"], monday["rampDay"], monday["allowance"], monday["left"]) == ("2026-03-09", 1, 2, 2)
+
+
+async def test_a_prospect_is_told_with_the_thread_and_what_happened(
+    house: CampaignHouse, operator: httpx.AsyncClient
+) -> None:
+    await operator.post(f"{SPRING}/launch")
+    house.north.advance(hours=2)
+    assert house.north.send() == "p1:spring-words:1"
+    mail = house.north.mail("p1:spring-words:1")
+    mention = Mention(id=mail.id, message_id=mail.message_id or "")
+    note = Note(source="mail", source_id="1", what="replied", address="me@home.example", mentions=(mention,))
+    house.outbox.database.run(record_returns([note]))
+    told = data_of(await operator.get(f"{SPRING}/prospects/p1"))
+
+    assert (told["address"], told["status"], told["reason"]) == ("p1@example.org", "replied", "replied")
+    assert [(each["step"], each["reason"]) for each in told["thread"]] == [(1, None), (2, "replied")]
+    assert [(each["what"], each["campaignId"], each["steps"], each["emailKept"]) for each in told["happened"]] == [
+        ("sent", "spring", [1], True), ("replied", "spring", [1], True), ("ended", "spring", [2], False),
+    ]  # fmt: skip
+    sent, replied, ended = told["happened"]
+    assert (sent["emailId"], replied["emailId"], ended["status"]) == (mail.id, mail.id, "replied")
+    assert (await operator.get(f"/api/admin/returns/{replied['returnId']}")).json()["mail"]["prospectId"] == "p1"
+
+
+async def test_a_prospect_of_elsewhere_is_not_there(small_house: CampaignHouse) -> None:
+    async with small_house.caller(Role.VIEWER, NORTH) as client:
+        for path in (f"{SPRING}/prospects/nobody", "/api/campaigns/none/prospects/p1"):
+            assert (await client.get(path)).status_code == 404
+        error = error_of(await client.get(f"{SPRING}/prospects/p1", params={"workspace": SOUTH}), 404)
+
+    assert error["code"] == "workspace_not_found"
 
 
 async def test_the_forecast_is_that_of_the_command_line(house: CampaignHouse, operator: httpx.AsyncClient) -> None:

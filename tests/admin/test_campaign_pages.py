@@ -17,6 +17,8 @@ from postroom.accounts.audit import read_audit
 from postroom.accounts.values import Role
 from postroom.admin.app import build
 from postroom.admin.campaign_places import id_in, segment
+from postroom.returns.recording import record_returns
+from postroom.store.returns import Note
 from tests.admin.test_pages import HOSTILE, press
 from tests.admin.test_suppressions_pages import as_somebody
 from tests.browser.outreach import LINKS
@@ -410,6 +412,27 @@ async def test_one_prospect_is_paused_resumed_and_stopped_and_the_thread_tells(b
     await press(browser, path, path.replace("?", "/stop?"), confirmed="1")
     page = await browser.get(path)
     assert ('class="status status-stopped"' in page.text, 'id="act-stop"' in page.text) == (True, False)
+
+
+async def test_the_page_of_a_prospect_tells_what_left_what_came_back_and_what_was_done(
+    browser: AsyncClient, outbox: AsyncOutbox, clock: Clock
+) -> None:
+    await launched(browser)
+    path = await prospect_path(browser)
+    assert "Nothing yet" in text_of(await browser.get(path))
+    await press(browser, path, path.replace("?", "/pause?"))
+    clock.advance(minutes=1)
+    strange = Note(source="mail", source_id="1", what="replied", address="ada@x.example", text=HOSTILE, problem=HOSTILE)
+    await outbox.database.run(record_returns([strange]))
+    page = await browser.get(path)
+    async with as_somebody(outbox, Role.VIEWER, "hotel") as client:
+        theirs = await client.get(path)
+
+    assert re.findall("<b>([^<]*)</b><time", page.text) == ["Paused", "Replied", "Stopped: replied"]
+    assert "by developer" in text_of(page)
+    assert re.search(r'href="/admin/returns/[0-9a-f-]+"', page.text)
+    assert ("names no email" in text_of(page), "<script>alert" in page.text) == (True, False)
+    assert ("names no email" in text_of(theirs), "Stopped: replied" in text_of(theirs)) == (False, True)
 
 
 async def test_people_are_found_by_part_and_status_and_paged_by_a_cursor(browser: AsyncClient) -> None:

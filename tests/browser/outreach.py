@@ -137,7 +137,8 @@ def past_days(house: House, campaign: str) -> None:
             database.execute(
                 "UPDATE postroom_campaign_mails"
                 " SET state = 'sent', day = ?, email_status = 'sent', left_at = changed_at,"
-                " subject = 'A question about your company', message_id = '<' || email_id || '@hillhouse.example>'"
+                " subject = 'A question about your company',"
+                " message_id = '<' || replace(email_id, '-', '') || '@hillhouse.example>'"
                 " WHERE campaign_id = ? AND step = 1 AND number BETWEEN ? AND ?",
                 (day.isoformat(), campaign, number, number + count - 1),
             )

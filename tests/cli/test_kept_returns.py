@@ -78,6 +78,23 @@ def test_what_is_kept_is_listed_and_read_again(postroom: CommandLine, outbox: Ou
     assert "unreadable" in postroom("returns", "--list").out
 
 
+def test_the_list_is_narrowed_as_on_the_page_of_it(postroom: CommandLine, outbox: Outbox, ours: EmailId) -> None:
+    postroom("returns", input=bounce(about=outbox.get(ours).message_id))
+    postroom("returns", input=bounce(recipient="eve@example.org", number=2))
+
+    def listed(*options: str) -> list[str]:
+        found = postroom("returns", "--list", "--json", *options).json["returns"]
+        return [each["address"] for each in found]
+
+    assert listed() == listed("--kind", "bounced") == ["eve@example.org", "ada@example.org"]
+    assert listed("--about", "Ada@Example.org") == listed("--about", ours) == ["ada@example.org"]
+    assert listed("--about", "eve@example.org", "--unclear") == ["eve@example.org"]
+    assert postroom("returns", "--list", "--kind", "replied").err == "Nothing matches.\n"
+    first = postroom("returns", "--list", "--limit", "1", "--json").json
+    assert [each["address"] for each in first["returns"]] == ["eve@example.org"]
+    assert listed("--before", first["next"]) == ["ada@example.org"]
+
+
 def test_where_nothing_came_back_that_is_said(postroom: CommandLine, outbox: Outbox) -> None:
     assert postroom("returns", "--list").err == "Nothing came back so far.\n"
     assert postroom("returns", "--list", "--unclear").err == "Nothing is unclear.\n"
@@ -100,6 +117,7 @@ def test_a_maildir_is_taken_in(postroom: CommandLine, outbox: Outbox, tmp_path: 
         ("--maildir", "box", "--dry-run"),
         ("--list", "--maildir", "box"),
         ("--list", "--source", "x"),
+        ("--list", "--kind", "nonsense"),
         ("--lmtp", "somewhere"),
         ("--lmtp", "2424"),
     ],

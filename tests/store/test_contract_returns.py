@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import replace
 from datetime import date, timedelta
@@ -15,7 +16,7 @@ from postroom.store.ids import new_id
 from postroom.store.listening import Changed, Listener
 from postroom.store.matching import GONE, UNKNOWN, UNMENTIONED
 from postroom.store.notes import KEPT, KEPT_UNCLEAR
-from postroom.store.plan import Plan, ask_sql
+from postroom.store.plan import Plan, ask, ask_sql
 from postroom.store.returns import (
     Mention,
     Note,
@@ -24,8 +25,11 @@ from postroom.store.returns import (
     note_returns,
     read_return,
     returns,
+    returns_at_address,
     returns_of_email,
+    returns_of_emails,
 )
+from postroom.store.schema import migrations
 from postroom.store.suppressions import Suppression, suppressions
 from postroom.vocabulary import BounceClass, Change, EmailId, Return, SuppressionReason, SuppressionScope
 from tests.store.journey import Clock, bring_to, claim, email, sent, settle
@@ -351,3 +355,67 @@ def test_messages_go_before_what_they_said_and_fates_with_their_email(
     outbox.prune(older_than=timedelta(days=30))
     assert outbox.database.run(read_return(noted.id)) is None
     assert stopped(outbox) != []
+
+
+# ---------------------------------------------------------------- in whose workspace, and lists of some
+
+
+def test_a_return_is_in_the_workspace_of_its_email_for_good(outbox: Outbox, ours: EmailId) -> None:
+    note(outbox, bounce(mention(outbox, ours)))
+    note(outbox, bounce(source_id="2"))
+    outbox.database.run(_forget(ours))
+
+    assert [each.workspace for each in outbox.database.run(returns(limit=9))] == [None, "hotel"]
+
+
+def test_what_came_back_before_an_upgrade_is_put_into_its_workspace(outbox: Outbox, ours: EmailId) -> None:
+    note(outbox, bounce(mention(outbox, ours)))
+    note(outbox, bounce(source_id="2"))
+    dialect = outbox.database.dialect
+    [migration] = [each for each in migrations(dialect.name) if each.name == "returns_shown"]
+    [update] = re.findall(r"^UPDATE .*?(?=;$)", migration.sql, re.MULTILINE | re.DOTALL)
+
+    def before() -> Plan[None]:
+        yield ask_sql(f"UPDATE {dialect.tables}returns SET workspace = NULL")
+        yield ask_sql(update)
+
+    outbox.database.run(before())
+    assert [each.workspace for each in outbox.database.run(returns(limit=9))] == [None, "hotel"]
+
+
+def test_a_list_is_of_a_kind_of_an_address_or_of_some_workspaces(outbox: Outbox) -> None:
+    of = {name: bring_to(outbox, Status.SENT, workspace=name) for name in ("hotel", "bakery", "bank")}
+    for number, (name, id) in enumerate(of.items()):
+        note(outbox, bounce(mention(outbox, id), source_id=f"b{number}"))
+        note(outbox, bounce(mention(outbox, id), source_id=f"r{number}", what=Return.REPLIED, address=f"{name}@x.org"))
+    note(outbox, bounce(source_id="u", what="unreadable", address=""))
+
+    def listed(**how: Any) -> list[tuple[str, str | None]]:
+        return [(each.what, each.workspace) for each in outbox.database.run(returns(**({"limit": 9} | how)))]
+
+    assert listed(what="replied") == [("replied", "bank"), ("replied", "bakery"), ("replied", "hotel")]
+    assert listed(what="replied", limit=1) == [("replied", "bank")]
+    assert listed(workspaces=("hotel", "bakery"), limit=3) == [
+        ("replied", "bakery"), ("bounced", "bakery"), ("replied", "hotel"),
+    ]  # fmt: skip
+    assert listed(workspaces=("hotel", "bakery"), what="bounced") == [("bounced", "bakery"), ("bounced", "hotel")]
+    assert listed(workspaces=()) == []
+    assert listed(unclear=True) == listed(unclear=True, what="unreadable") == [("unreadable", None)]
+    assert listed(unclear=True, what="bounced") == listed(unclear=True, workspaces=("hotel",)) == []
+    at = outbox.database.run(returns_at_address("Hotel@X.org", limit=9))
+    assert [(each.what, each.workspace) for each in at] == [("replied", "hotel")]
+    assert outbox.database.run(returns_at_address("hotel@x.org", limit=9, workspaces=("bakery",))) == []
+    assert len(outbox.database.run(returns_at_address(ADA, limit=9, workspaces=("bakery", "bank")))) == 2
+    assert {each.email_id for each in outbox.database.run(returns_of_emails(of.values(), limit=1))} == {*of.values()}
+
+
+def test_what_is_unreadable_about_a_known_email_is_unclear_in_its_workspace(outbox: Outbox, ours: EmailId) -> None:
+    note(outbox, bounce(Mention(id=ours, signed=True), what="unreadable"))
+    [found] = outbox.database.run(returns(limit=9, unclear=True, workspaces=("hotel",)))
+
+    assert (found.what, found.email_id, found.unclear) == ("unreadable", ours, True)
+    assert outbox.database.run(returns(limit=9, unclear=True, what="bounced", workspaces=("hotel",))) == []
+
+
+def _forget(id: EmailId) -> Plan[None]:
+    yield ask("forget", ids=[id], events=True)

@@ -14,12 +14,12 @@ from postroom.store.queries import ParameterStyle, Queries
 SQLITE = Queries("postroom.store.sqlite", "postroom_", fragments("sqlite"))
 POSTGRES = Queries("postroom.store.postgres", "postroom.", fragments("postgres"))
 CODE = "\n".join(file.read_text("utf-8") for file in sorted(Path(postroom.__file__).parent.rglob("*.py")))
+BEGINNINGS = re.findall(r"\bask\(\s*f\"(\w+)\{", CODE)
 
 
 def is_asked(name: str) -> bool:
     """By its whole name, or by a name that is put together from a beginning and the index it walks along."""
-    beginnings = re.findall(r"\bask\(\s*f\"(\w+)\{", CODE)
-    return f'"{name}"' in CODE or any(name.startswith(beginning) for beginning in beginnings)
+    return f'"{name}"' in CODE or any(name.startswith(beginning) for beginning in BEGINNINGS)
 
 
 def test_both_databases_are_asked_under_the_same_names() -> None:

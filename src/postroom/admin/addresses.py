@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from urllib.parse import urlencode
 
 from postroom.admin.requests import within_reach
+from postroom.operate.came_back import KINDS, ReturnSearch
 from postroom.operate.recognise import email_id
 from postroom.operate.values import Search, Workspaces
 from postroom.vocabulary import Status, SuppressionReason
@@ -167,6 +168,44 @@ class SuppressionsAddress:
         """The address itself."""
         query = urlencode({each.name: value for each in fields(self) if (value := getattr(self, each.name))})
         return f"{root}/admin/suppressions" + (f"?{query}" if query else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReturnsAddress:
+    """The query of `/admin/returns`. Empty means: not narrowed."""
+
+    q: str = ""
+    kind: str = ""
+    unclear: str = ""
+    before: str = ""
+
+    @classmethod
+    def read(cls, given: Mapping[str, object]) -> ReturnsAddress:
+        """From a query. A kind that is none is left out, and a place that is none is the first page."""
+        known = {each.name: plain(given.get(each.name)) for each in fields(cls)}
+        if known["kind"] not in KINDS:
+            known["kind"] = ""
+        known["unclear"] = "1" if known["unclear"] == "1" else ""
+        known["before"] = email_id(known["before"]) or ""
+        return cls(**known)
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether anything but the tab narrows it."""
+        return bool(self.q or self.kind)
+
+    @property
+    def search(self) -> ReturnSearch:
+        return ReturnSearch(kind=self.kind or None, unclear=bool(self.unclear), about=self.q)
+
+    def but(self, **changes: str) -> ReturnsAddress:
+        """The same with something else; from the first page unless told otherwise."""
+        return replace(self, **{"before": "", **changes})
+
+    def path(self, root: str) -> str:
+        """The address itself."""
+        query = urlencode({each.name: value for each in fields(self) if (value := getattr(self, each.name))})
+        return f"{root}/admin/returns" + (f"?{query}" if query else "")
 
 
 def plain(given: object) -> str:

@@ -49,7 +49,7 @@ _ERRORS = {
     400: "The body cannot be read.",
     401: "Nobody is signed in, or the token stands for nothing.",
     403: "The person may not do this.",
-    404: "There is no such email, route or entry, or it may not be seen.",
+    404: "There is no such email, route, entry or return, or it may not be seen.",
     409: "The email's present status does not allow it, or it has to be confirmed.",
     422: "The request is not understood.",
     503: "The database cannot be reached just now.",

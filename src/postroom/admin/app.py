@@ -12,7 +12,18 @@ from fastapi.staticfiles import StaticFiles
 
 from postroom import __version__
 from postroom.accounts.values import Role
-from postroom.admin import api, campaign_api, campaign_import, cron, errors, gallery, health, security, suppressions_api
+from postroom.admin import (
+    api,
+    campaign_api,
+    campaign_import,
+    cron,
+    errors,
+    gallery,
+    health,
+    returns_api,
+    security,
+    suppressions_api,
+)
 from postroom.admin.described import within
 from postroom.admin.launches import Launches
 from postroom.admin.ticking import Ticking
@@ -58,6 +69,7 @@ def build(outbox: AsyncOutbox, *, dev: bool = False, among_regions: bool = False
     app.router.routes.append(unsubscribe_route({outbox.settings.region: outbox}))
     app.include_router(api.router)
     app.include_router(suppressions_api.router)
+    app.include_router(returns_api.router)
     app.include_router(campaign_api.router)
     app.include_router(campaign_import.router)
     app.include_router(cron.router)

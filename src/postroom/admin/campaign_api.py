@@ -29,6 +29,7 @@ from postroom.admin.campaign_shapes import (
     LaunchShape,
     PausedShape,
     PendingShape,
+    ProspectShape,
     QuotaShape,
     ScheduledEmailsShape,
     ScheduleShape,
@@ -212,6 +213,13 @@ async def scheduled_emails(
         asked.workspace, id_in(id), after=wanted.place, limit=wanted.limit, workspaces=asked.seen
     )
     return Success(data=ScheduledEmailsShape.of(page))
+
+
+@router.get("/campaigns/{id}/prospects/{prospect}")
+async def show_prospect(asked: Looking, id: Segment, prospect: Segment) -> Success[ProspectShape]:
+    """One prospect in a campaign: each mail to them, and what left, came back and was done, in order of time."""
+    found = await asked.looks.person(asked.workspace, id_in(id), id_in(prospect, "prospect"), workspaces=asked.seen)
+    return Success(data=ProspectShape.of(found))
 
 
 @router.get("/campaigns/{id}/pending")

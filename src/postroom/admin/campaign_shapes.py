@@ -17,10 +17,11 @@ from postroom.campaigns.looking.totals import Totals
 from postroom.campaigns.records import ramp_record
 from postroom.campaigns.sending.launching import Launched
 from postroom.campaigns.values import Campaign, Sender
-from postroom.operate.campaign_looks import ListedCampaign
-from postroom.operate.campaign_schedule import MailPage, Quota, ScheduledMail
+from postroom.operate.campaign_looks import InCampaign, ListedCampaign
+from postroom.operate.campaign_schedule import MailPage, Quota, ScheduledMail, scheduled_to
 from postroom.operate.campaigns import WholeCampaign
-from postroom.vocabulary import CampaignStatus, MailState, Status, WaitReason
+from postroom.operate.prospect_story import Happening
+from postroom.vocabulary import BounceClass, CampaignStatus, EnrolmentStatus, MailState, Status, WaitReason
 
 T = TypeVar("T")
 
@@ -319,6 +320,89 @@ class ScheduledEmailsShape(Shape):
     def of(cls, page: MailPage) -> ScheduledEmailsShape:
         next = None if page.next is None else f"{page.next[0]}.{page.next[1]}"
         return cls(emails=[ScheduledShape.of(each) for each in page.mails], next=next)
+
+
+class HappeningShape(Shape):
+    """One thing that happened to a prospect.
+
+    `what` is `sent`, `leaving`, `dead`, `withheld` (steps that will never leave), `paused`, `resumed`, `ended` (then
+    `status` is how), or what came back; `steps` are those it is about, or has kept from leaving. `emailKept` tells
+    whether the email is still in the outbox, `actor` who did it, where a person did.
+    """
+
+    at: datetime
+    what: str
+    campaign_id: str | None
+    steps: list[int]
+    email_id: str | None
+    email_kept: bool
+    status: EnrolmentStatus | None
+    reason: str
+    actor: str
+    return_id: str | None
+    bounce_class: BounceClass | None
+    status_code: str
+    reply_code: int | None
+    until: date | None
+
+    @classmethod
+    def of(cls, happening: Happening) -> HappeningShape:
+        returned = happening.returned
+        return cls(
+            at=happening.at,
+            what=str(happening.what),
+            campaign_id=happening.campaign_id or None,
+            steps=list(happening.steps),
+            email_id=happening.email_id,
+            email_kept=happening.kept,
+            status=happening.status,
+            reason=happening.reason,
+            actor=happening.actor,
+            return_id=returned.id if returned else None,
+            bounce_class=returned.bounce_class if returned else None,
+            status_code=returned.status if returned else "",
+            reply_code=returned.code if returned else None,
+            until=returned.until if returned else None,
+        )
+
+
+class ProspectShape(Shape):
+    """One prospect in a campaign: who it is, how the enrolment stands, each mail, and what happened, earliest first.
+
+    `happened` speaks of other campaigns of the workspace, too, as `campaignId` tells. With `more`, there was more
+    before.
+    """
+
+    id: str
+    address: str
+    name: str | None
+    timezone: str | None
+    language: str | None
+    fields: dict[str, str]
+    status: EnrolmentStatus
+    reason: str | None
+    sender_id: str | None
+    thread: list[ScheduledShape]
+    happened: list[HappeningShape]
+    more: bool
+
+    @classmethod
+    def of(cls, found: InCampaign) -> ProspectShape:
+        enrolment, prospect = found.enrolment, found.enrolment.prospect
+        return cls(
+            id=prospect.id,
+            address=prospect.address,
+            name=prospect.name,
+            timezone=prospect.timezone,
+            language=prospect.language,
+            fields=dict(prospect.fields),
+            status=enrolment.status,
+            reason=enrolment.reason,
+            sender_id=enrolment.sender_id,
+            thread=[ScheduledShape.of(each) for each in scheduled_to(found.mails, found.waits)],
+            happened=[HappeningShape.of(each) for each in found.story.happenings],
+            more=found.story.more,
+        )
 
 
 class PendingShape(Shape):

@@ -98,12 +98,11 @@ def _thread_mail(number: int, subject: str, mail: Mail | None, found: InCampaign
     if mail is None:
         return ThreadMail(step=number, state="planned", subject=subject, email="", status="", at=None, why=None)
     wait = found.waits.get(number)
-    has_email = mail.email_status is not None and mail.email_status != "gone"
     return ThreadMail(
         step=number,
         state=mail.state,
         subject=subject,
-        email=str(mail.id) if has_email else "",
+        email=str(mail.id) if mail.id in found.story.kept else "",
         status=str(mail.email_status or "") if mail.state is MailState.LEAVING else "",
         at=mail.left_at,
         why=_told(wait, found.settings, now) if wait else Told(reason=mail.reason) if mail.reason else None,

@@ -8,11 +8,12 @@ from datetime import timedelta
 
 from postroom.accounts.factors import Factors
 from postroom.accounts.values import AuditPage
-from postroom.admin.addresses import AuditAddress, QueueAddress, SuppressionsAddress
+from postroom.admin.addresses import AuditAddress, QueueAddress, ReturnsAddress, SuppressionsAddress
 from postroom.admin.charts import Chart
 from postroom.admin.contents import ContentView
 from postroom.admin.qr import Drawing
 from postroom.operate.broker import at_work
+from postroom.operate.came_back import ReturnPage, WholeReturn
 from postroom.operate.suppressing import SuppressionPage
 from postroom.operate.suppression_lists import ImportReport
 from postroom.operate.suppression_rights import SAID_BY_THE_PERSON, is_theirs
@@ -181,6 +182,27 @@ class UnsuppressPage:
     @property
     def said_by_the_person(self) -> bool:
         return self.entry.reason in SAID_BY_THE_PERSON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReturnsPage:
+    """`/admin/returns`: what came back."""
+
+    address: ReturnsAddress
+    found: ReturnPage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReturnDetailPage:
+    """`/admin/returns/{id}`."""
+
+    whole: WholeReturn
+    source: str
+    """The message, or its beginning, as text that does nothing; empty where there is none to be shown."""
+    cut: bool
+    """There is more of the message than `source`."""
+    back: str
+    """The list from which somebody came."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,11 +37,11 @@ async def attachment(request: Request, person: Viewer, id: str, number: int, ver
     return download(found.content, filename=found.filename)
 
 
-def download(content: bytes, *, filename: str) -> Response:
+def download(content: bytes, *, filename: str, media_type: str = "application/octet-stream") -> Response:
     """Octets to be saved. The type tells nothing, nothing is guessed, and shown all the same it could do nothing."""
     return Response(
         content,
-        media_type="application/octet-stream",
+        media_type=media_type,
         headers={
             "Content-Disposition": f"attachment; filename*=UTF-8''{quote(filename, safe='')}",
             "X-Content-Type-Options": "nosniff",

@@ -37,6 +37,7 @@ from postroom.errors import (
     UnreadableEmail,
 )
 from postroom.operate import RouteNotFound, RouteShared
+from postroom.operate.came_back import ReturnNotFound
 from postroom.operate.suppression_rights import SAID_NO, RemovalUnconfirmed, SuppressionNotFound, SuppressionShared
 
 ERROR_PAGE = "error.html"
@@ -165,6 +166,8 @@ def _of_postroom(error: PostroomError) -> ApiError:
             return _say(404, "transport_not_found", error, "take a name from the dashboard")
         case SuppressionNotFound():
             return _say(404, "suppression_not_found", error, "search for it by its address")
+        case ReturnNotFound():
+            return _say(404, "return_not_found", error, "search for it by the address it is from or about")
         case SuppressionShared():
             message, _, remedy = str(error).partition("; ")
             return ApiError(status=403, code="not_allowed", message=message, remedy=remedy)

@@ -17,6 +17,7 @@ from postroom.admin import (
     dismissals,
     downloads,
     forms,
+    returns,
     sending,
     sequences,
     suppressions,
@@ -162,6 +163,7 @@ router.include_router(dismissals.router)
 router.include_router(forms.router)
 router.include_router(downloads.router)
 router.include_router(suppressions.router)
+router.include_router(returns.router)
 router.include_router(campaigns.router)
 router.include_router(campaign_acts.router)
 router.include_router(sequences.router)

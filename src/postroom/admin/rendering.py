@@ -37,7 +37,9 @@ from postroom.admin.wording import (
     status_label,
 )
 from postroom.gallery.wording import FILTERS
-from postroom.operate.returned import fate_in_words
+from postroom.operate.came_back import KINDS
+from postroom.operate.happening_wording import detail_of, title_of
+from postroom.operate.returned import day_in_words, fate_in_words, kept_in_words
 from postroom.operate.story import in_words
 from postroom.operate.suppression_wording import REASONS, reason_in_words, stops_in_words
 from postroom.operate.wording import count_of, refused_of
@@ -63,10 +65,14 @@ def environment() -> Environment:
         "conversation": conversation,
         "count_of": count_of,
         "counted": counted,
+        "day_in_words": day_in_words,
         "exact": exact,
         "fate_in_words": fate_in_words,
+        "happened": title_of,
+        "happened_detail": detail_of,
         "in_words": in_words,
         "iso": iso,
+        "kept_in_words": kept_in_words,
         "language_label": language_label,
         "local_time": local_time,
         "milliseconds": milliseconds,
@@ -81,6 +87,7 @@ def environment() -> Environment:
         "status_label": status_label,
         "stops_in_words": stops_in_words,
     }
+    templates.globals["return_kinds"] = KINDS
     templates.globals["suppression_reasons"] = {reason.value: words for reason, words in REASONS.items()}
     return templates
 

@@ -19,7 +19,7 @@ from postroom.cli.target import Target
 from postroom.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from postroom.store.returns import StoredReturn
+    from postroom.store.notes import StoredReturn
 
 _PANEL = "What came back before"
 
@@ -39,6 +39,22 @@ class Kept:
             rich_help_panel=_PANEL,
         ),
     ] = False
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            help="With --list: only this, such as bounced, replied or unreadable.",
+            metavar="KIND",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    about: Annotated[
+        str | None,
+        typer.Option(
+            help="With --list: only what is from or about this address, or about the email of this id or Message-ID.",
+            metavar="ADDRESS|ID",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
     limit: Annotated[
         int, typer.Option(min=1, max=10_000, help="With --list: how many to show.", rich_help_panel=_PANEL)
     ] = 50
@@ -69,18 +85,30 @@ def show_kept(target: Target, kept: Kept, *, json: bool) -> None:
 
 
 def _print_list(target: Target, kept: Kept, *, json: bool) -> None:
-    from postroom.store.ids import LAST
-    from postroom.store.returns import returns
+    from postroom.operate import Operations
+    from postroom.operate.came_back import KINDS, ReturnSearch
 
-    before = email_id(kept.before) if kept.before else LAST
+    if kept.kind is not None and kept.kind not in KINDS:
+        raise ConfigurationError(f"--kind is none of {', '.join(KINDS)}; choose one")
+    search = ReturnSearch(kind=kept.kind, unclear=kept.unclear, about=kept.about or "")
+    before = email_id(kept.before) if kept.before else None
     with target.outbox() as outbox:
-        found = outbox.database.run(returns(limit=kept.limit, before=before, unclear=kept.unclear), writes=False)
+        page = Operations(outbox).returns(search, limit=kept.limit, before=before)
+    found = [view.kept for view in page.returns]
     if json:
-        print_json({"returns": [return_record(each) for each in found]})
+        print_json({"returns": [return_record(each) for each in found], "next": page.next})
     elif found:
         _print_table(found)
     else:
-        standard_error().print(Text("Nothing came back so far." if not kept.unclear else "Nothing is unclear."))
+        standard_error().print(Text(_nothing(kept, more=page.next is not None)))
+
+
+def _nothing(kept: Kept, *, more: bool) -> str:
+    if more:
+        return "Nothing among the latest; --json tells where to go on."
+    if kept.kind or kept.about:
+        return "Nothing matches."
+    return "Nothing is unclear." if kept.unclear else "Nothing came back so far."
 
 
 def return_record(kept: StoredReturn) -> dict[str, Any]:
@@ -106,23 +134,19 @@ def _print_table(found: list[StoredReturn]) -> None:
 
 
 def _print_message(target: Target, id: str) -> None:
-    from postroom.store.returns import read_return
+    from postroom.operate import Operations
+    from postroom.operate.came_back import ReturnNotFound
+    from postroom.operate.visible import visible
 
     with target.outbox() as outbox:
-        found = outbox.database.run(read_return(id), writes=False)
-    if found is None:
-        fail(f"nothing that came back has the id {id}", ExitCode.NOT_DONE)
-    _, raw = found
+        try:
+            raw = Operations(outbox).returned(id).raw
+        except ReturnNotFound:
+            fail(f"nothing that came back has the id {id}", ExitCode.NOT_DONE)
     if raw is None:
-        fail("the message is not kept any more", ExitCode.NOT_DONE)
+        fail("the message is not kept, or not any more", ExitCode.NOT_DONE)
     sys.stdout.flush()
-    sys.stdout.buffer.write(_tamed(raw.content) if sys.stdout.isatty() else raw.content)
+    # A terminal obeys control characters, and somebody else wrote this message.
+    to_be_read = visible(raw.content.decode("utf-8", "replace")).encode() if sys.stdout.isatty() else raw.content
+    sys.stdout.buffer.write(to_be_read)
     sys.stdout.buffer.flush()
-
-
-def _tamed(content: bytes) -> bytes:
-    """A terminal obeys control characters, and somebody else wrote this message."""
-    text = content.decode("utf-8", "replace")
-    return "".join(
-        each if each.isprintable() or each in "\n\t" else "\N{REPLACEMENT CHARACTER}" for each in text
-    ).encode()

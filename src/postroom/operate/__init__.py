@@ -4,6 +4,7 @@
     survey      the state of the house (house.py, dashboard.py, charts.py, causes.py, sentences.py), one email
                 (one_email.py, attempts.py, outlook.py)
     act         on one email, on some, on all that a search finds (acting.py), or on a way out (ways_out.py)
+    look back   what came back (came_back.py, returned.py), and the story of one prospect (prospect_story.py)
     stop        who is not to be mailed (suppressing.py, suppression_rights.py, stops.py), and lists of them
                 (suppression_import.py, suppression_lists.py)
 

@@ -42,6 +42,7 @@ from postroom.campaigns.looking.totals import Totals, totals_of
 from postroom.campaigns.values import MOST_STEPS, Campaign, Enrolment, Prospect, Step
 from postroom.errors import NotInWorkspace
 from postroom.operate.campaign_recording import check_seen
+from postroom.operate.prospect_story import ProspectStory, story_of
 from postroom.operate.values import Workspaces
 from postroom.operate.verb import Awaiting, Shell, asks, asks_in_steps
 from postroom.store.plan import Course, Plan, ask
@@ -89,6 +90,7 @@ class InCampaign:
     waits: Mapping[int, Explained]
     """Why those wait that have not left, by step."""
     settings: SendingSettings
+    story: ProspectStory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,7 +245,7 @@ class CampaignLookVerbs(Shell):
 
     @asks
     def person(self, workspace: str, id: str, prospect: str, *, workspaces: Workspaces = None) -> Plan[InCampaign]:
-        """One prospect in a campaign, with their mails; `NotInWorkspace` where there is none."""
+        """One prospect in a campaign, with their mails and their story; `NotInWorkspace` where there is none."""
         check_seen(workspace, workspaces)
         draft = yield from whole_draft(workspace, id)
         enrolment = yield from enrolment_of(workspace, id, prospect)
@@ -259,6 +261,7 @@ class CampaignLookVerbs(Shell):
             mails=tuple((yield from mails_of_enrolment(workspace, id, enrolment.number))),
             waits={each.mail.step: each for each in waits if each.mail.number == enrolment.number},
             settings=draft.settings.sending,
+            story=(yield from story_of(workspace, enrolment.prospect, workspaces=workspaces)),
         )
 
 

@@ -6,7 +6,7 @@ not there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -17,7 +17,7 @@ from postroom.campaigns.books.counting import NOTHING, WORKSPACE, counts_on
 from postroom.campaigns.books.mails import GONE, Mail, mails_of_enrolment
 from postroom.campaigns.drafts.campaigns import enrolments_after, get_campaign
 from postroom.campaigns.drafts.workspace import workspace_settings
-from postroom.campaigns.looking.explaining import explain
+from postroom.campaigns.looking.explaining import Explained, explain
 from postroom.campaigns.values import MOST_STEPS
 from postroom.operate.campaign_recording import check_seen
 from postroom.operate.values import Workspaces
@@ -147,6 +147,11 @@ def status_of(mail: Mail) -> Status:
             return Status.CANCELLED
         case status:
             return Status(status)
+
+
+def scheduled_to(mails: Sequence[Mail], waits: Mapping[int, Explained]) -> list[ScheduledMail]:
+    """The mails to one prospect, given why those wait that have not left, by step."""
+    return [_scheduled(mail, waits[mail.step].wait if mail.step in waits else None) for mail in mails]
 
 
 def _scheduled(mail: Mail, wait: Wait | None) -> ScheduledMail:

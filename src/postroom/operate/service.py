@@ -15,6 +15,7 @@ from typing import Any
 
 from postroom.compose import Letter
 from postroom.operate.acting import Act, act_called, act_on
+from postroom.operate.came_back import CameBack
 from postroom.operate.dashboard import dashboard
 from postroom.operate.finding import find, understand, whole_pages
 from postroom.operate.house import counted, house, standing
@@ -60,7 +61,7 @@ from postroom.work.breaker import Breaker
 LONGEST_PAGE = 500
 
 
-class Verbs(Suppressing):
+class Verbs(Suppressing, CameBack):
     """Questions and acts of an operator."""
 
     @asks

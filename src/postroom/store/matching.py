@@ -1,7 +1,8 @@
 """Which email a return is about, and which of its recipients. Pure.
 
 A mention of an email is believed if it is signed, which only we can do, or if the Message-ID is that of the email. An
-email that is gone believes nothing any more: the return is kept and says so.
+email that is gone believes nothing any more: the return is kept and says so. Of a campaign's, the mail stays when its
+email goes: then it is known whose the return is, and it is not unclear.
 """
 
 from __future__ import annotations
@@ -34,6 +35,15 @@ class Mentioned:
     """Everybody it was ever for, once, by `normal_address`."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """The mail of a campaign that something may be about, where its email need not be there any more."""
+
+    workspace: str
+    message_id: str
+    """As it is compared; empty before it has left."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Arrival:
     """A note on its way into the database."""
@@ -43,6 +53,8 @@ class Arrival:
     email_id: EmailId | None = None
     email: Mentioned | None = None
     """None also where the email is known and gone."""
+    mail: Remembered | None = None
+    """Of an email that is gone and was mail of a campaign."""
     recipient: str = ""
     """Of the email; empty where none of several is named."""
     certain: bool = False
@@ -57,9 +69,16 @@ class Arrival:
     @property
     def quotes_a_secret(self) -> bool:
         """Whether the message may hold what a sensitive email said, and must not be kept."""
-        if self.email is None:  # of one that is gone, nobody can say any more
-            return self.email_id is not None
-        return self.email.sensitive
+        if self.email is not None:
+            return self.email.sensitive
+        # Of one that is gone, nobody can say any more, unless it was mail of a campaign: that is never sensitive.
+        return self.email_id is not None and self.mail is None
+
+    @property
+    def workspace(self) -> str | None:
+        """Of the email; None where nobody knows it."""
+        known = self.email or self.mail
+        return known.workspace if known else None
 
     @property
     def unclear(self) -> bool:
@@ -71,17 +90,21 @@ class Arrival:
         return Return(self.note.what) if self.note.what in RETURNS else None
 
 
-def matched(note: Note, emails: Mapping[EmailId, Mentioned]) -> Arrival:
-    """The note with the email and the recipient it is about, or with why that cannot be told."""
+def matched(note: Note, emails: Mapping[EmailId, Mentioned], mails: Mapping[EmailId, Remembered]) -> Arrival:
+    """The note with the email and the recipient it is about, or with why that cannot be told.
+
+    `mails` are those of campaigns whose email may be gone.
+    """
     for mention in note.mentions:
-        email = emails.get(mention.id)
+        email, mail = emails.get(mention.id), mails.get(mention.id)
         if email is not None and _is_believed(mention, email):
             recipient, certain = _recipient(note, email, signed=mention.signed)
             said = recipient if certain else note.address or recipient
             note = replace(note, address=said)
             return Arrival(note=note, email_id=email.id, email=email, recipient=recipient, certain=certain)
-        if mention.signed:  # ours without a doubt, and pruned or dismissed meanwhile
-            return Arrival(note=_explained(note, GONE), email_id=mention.id)
+        if mention.signed or (mail is not None and email is None and _is_its(mention, mail.message_id)):
+            # ours without a doubt, and pruned or dismissed meanwhile
+            return Arrival(note=_explained(note, GONE), email_id=mention.id, mail=mail)
     return Arrival(note=_explained(note, UNKNOWN if note.mentions else UNMENTIONED))
 
 
@@ -91,8 +114,12 @@ def same_message_id(message_id: str) -> str:
 
 
 def _is_believed(mention: Mention, email: Mentioned) -> bool:
+    return mention.signed or any(_is_its(mention, each) for each in email.message_ids)
+
+
+def _is_its(mention: Mention, message_id: str) -> bool:
     named = same_message_id(mention.message_id)
-    return mention.signed or (bool(named) and named in email.message_ids)
+    return bool(named) and named == message_id
 
 
 def _explained(note: Note, problem: str) -> Note:

@@ -127,6 +127,17 @@ class StoredReturn:
     feedback: str
     unclear: bool
     """A person should look: nobody knows which email it is about, or what it says."""
+    workspace: str | None
+    """Of the email; None where nobody knew it when this came back."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReturnedEmail:
+    """An email that something came back about, as far as a list shows it."""
+
+    id: EmailId
+    subject: str
+    sensitive: bool
 
 
 def _plain(text: str) -> str:

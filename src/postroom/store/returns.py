@@ -4,30 +4,48 @@
 again, by another program at the same moment or after a crash, it is what it was, and nothing follows a second time.
 
 Which email a return is about is decided by `matching.py`, under the lock of the email. What is about none is kept too.
+What is kept is read by `kept_returns.py`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import date
 from typing import Any
 
 from postroom.compose.frozen import recipients_in
 from postroom.settle.fate import Fate, stronger
 from postroom.store.consequences import Matched, stop_after
 from postroom.store.contract import instant
-from postroom.store.ids import LAST
-from postroom.store.matching import Arrival, Mentioned, matched, same_message_id
-from postroom.store.notes import KEPT, KEPT_UNCLEAR, RETURNS, Mention, Note, Noted, Raw, StoredReturn
-from postroom.store.plan import News, Plan, Row, Rows, ask
+from postroom.store.kept_returns import (
+    emails_returned,
+    parts_of_return,
+    read_return,
+    returns,
+    returns_at_address,
+    returns_of_email,
+    returns_of_emails,
+)
+from postroom.store.matching import Arrival, Mentioned, Remembered, matched, same_message_id
+from postroom.store.notes import (
+    KEPT,
+    KEPT_UNCLEAR,
+    RETURNS,
+    Mention,
+    Note,
+    Noted,
+    Raw,
+    ReturnedEmail,
+    StoredReturn,
+)
+from postroom.store.plan import News, Plan, Rows, ask
 from postroom.store.suppressions import normal_address, suppress
 from postroom.store.unreadable import DAMAGE
 from postroom.vocabulary import BounceClass, Change, EmailId, Return
 
 __all__ = [
-    "Mention", "Note", "Noted", "Raw", "StoredReturn", "fates_of", "note_returns", "read_return", "returns",
-    "returns_of_email",
+    "Mention", "Note", "Noted", "Raw", "ReturnedEmail", "StoredReturn", "emails_returned", "fates_of", "note_returns",
+    "parts_of_return", "read_return", "returns", "returns_at_address", "returns_of_email", "returns_of_emails",
 ]  # fmt: skip
 
 
@@ -37,39 +55,16 @@ def note_returns(notes: Sequence[Note], *, raw: Raw | None = None) -> Plan[list[
     `raw` is the message they were read from; it is kept beside the first of them, unless they are about a sensitive
     email, which it may quote.
     """
-    emails = yield from _emails({mention.id for note in notes for mention in note.mentions})
-    returns = [matched(note, emails) for note in notes]
+    mentioned = {mention.id for note in notes for mention in note.mentions}
+    emails = yield from _emails(mentioned)
+    mails = yield from _mails(mentioned - emails.keys())
+    returns = [matched(note, emails, mails) for note in notes]
     yield from _write(returns, raw)
     if news := list(_news(returns)):
         yield from _put_fates(news)
         yield from _tell(news)
         yield from _stop(news)
     return [_noted(each) for each in returns]
-
-
-def returns(
-    *, limit: int, before: str = LAST, what: str | None = None, unclear: bool = False
-) -> Plan[list[StoredReturn]]:
-    """One page of what came back, the latest first; with `unclear`, only what a person should look at.
-
-    Read on with the last one's id as `before`.
-    """
-    name = "unclear_returns" if unclear else "returns"
-    return [_read(row) for row in (yield ask(name, limit=limit, before=before, what=what))]
-
-
-def returns_of_email(id: EmailId, *, limit: int, before: str = LAST) -> Plan[list[StoredReturn]]:
-    """What came back about one email, the latest first."""
-    return [_read(row) for row in (yield ask("returns_of_email", email_id=id, limit=limit, before=before))]
-
-
-def read_return(id: str) -> Plan[tuple[StoredReturn, Raw | None] | None]:
-    """One return and its message, as far as that is still kept; None where there is no such return."""
-    rows = yield ask("return_message", id=id)
-    if not rows:
-        return None
-    *found, content, size = rows[0]
-    return _read(found), None if content is None else Raw(content=bytes(content), size=size)
 
 
 def fates_of(ids: Iterable[EmailId]) -> Plan[dict[EmailId, dict[str, Fate]]]:
@@ -79,7 +74,7 @@ def fates_of(ids: Iterable[EmailId]) -> Plan[dict[EmailId, dict[str, Fate]]]:
         if what in RETURNS:
             found.setdefault(EmailId(id), {})[address] = Fate(
                 what=Return(what),
-                bounce_class=_bounce_class(bounce_class),
+                bounce_class=BounceClass(bounce_class) if bounce_class else None,
                 status=status,
                 code=code,
                 at=instant(at),
@@ -103,6 +98,15 @@ def _emails(ids: Iterable[EmailId]) -> Plan[dict[EmailId, Mentioned]]:
             recipients=tuple(dict.fromkeys((*(known.recipients if known else ()), *_recipients(envelope)))),
         )
     return found
+
+
+def _mails(ids: Iterable[EmailId]) -> Plan[dict[EmailId, Remembered]]:
+    wanted = sorted(ids)
+    rows: Rows = (yield ask("returned_mails", ids=wanted)) if wanted else []
+    return {
+        EmailId(id): Remembered(workspace=workspace, message_id=same_message_id(message_id or ""))
+        for id, workspace, message_id in rows
+    }
 
 
 def _recipients(envelope: str | None) -> tuple[str, ...]:
@@ -146,6 +150,7 @@ def _as_row(each: Arrival) -> dict[str, Any]:
         "until": note.until.isoformat() if note.until else None,
         "feedback": note.feedback,
         "unclear": each.unclear,
+        "workspace": each.workspace,
     }
 
 
@@ -277,20 +282,3 @@ def _noted(each: Arrival) -> Noted:
         workspace=each.email.workspace if each.email else None,
         certain=each.certain,
     )
-
-
-def _read(row: Row) -> StoredReturn:
-    names = (
-        "id", "source", "source_id", "part", "received_at", "what", "bounce_class", "status", "code", "text", "address",
-        "email_id", "message_id", "reader", "problem", "until", "feedback", "unclear",
-    )  # fmt: skip
-    found = dict(zip(names, row, strict=True))
-    found["received_at"] = instant(found["received_at"])
-    found["unclear"] = bool(found["unclear"])
-    found["bounce_class"] = _bounce_class(found["bounce_class"])
-    found["until"] = date.fromisoformat(found["until"]) if found["until"] else None
-    return StoredReturn(**found)
-
-
-def _bounce_class(word: str | None) -> BounceClass | None:
-    return BounceClass(word) if word else None

@@ -112,6 +112,15 @@ FROM postroom.campaign_mails m
 WHERE m.workspace = :workspace::text AND m.campaign_id = :campaign::text AND m.number = :number::bigint
 ORDER BY m.step;
 
+-- All mails to one prospect, of whatever campaign of the workspace: the latest that were written down.
+-- The order is one that the primary key cannot give: few are theirs.
+-- name: mails_of_prospect
+SELECT m.changed_at, {mail}
+FROM postroom.campaign_mails m
+WHERE m.workspace = :workspace::text AND m.prospect_id = :prospect::text
+ORDER BY m.email_id DESC NULLS LAST
+LIMIT :limit::bigint;
+
 -- A mail as it stands from now on; nothing is left to be concluded of it.
 -- name: put_mail
 UPDATE postroom.campaign_mails

@@ -84,3 +84,21 @@ SELECT
 FROM postroom.enrolments e
 JOIN postroom.prospects p ON p.workspace = e.workspace AND p.id = e.prospect_id
 WHERE e.workspace = :workspace::text AND e.campaign_id = :campaign::text AND e.prospect_id = :prospect::text;
+
+-- The mails that some emails are, as a list of what came back shows them.
+-- name: mails_returned
+SELECT m.email_id::text, m.workspace, m.campaign_id, m.prospect_id, p.address, m.step, m.subject, e.status
+FROM postroom.campaign_mails m
+JOIN postroom.prospects p ON p.workspace = m.workspace AND p.id = m.prospect_id
+LEFT JOIN postroom.enrolments e
+    ON e.workspace = m.workspace AND e.campaign_id = m.campaign_id AND e.prospect_id = m.prospect_id
+WHERE m.email_id = ANY (ARRAY (SELECT json_array_elements_text((:ids::text)::json)::uuid));
+
+-- Where one prospect stands in each campaign of the workspace, the latest first.
+-- name: enrolments_of_prospect
+SELECT e.campaign_id, c.name, e.status, e.reason, e.updated_at
+FROM postroom.enrolments e
+JOIN postroom.campaigns c ON c.workspace = e.workspace AND c.id = e.campaign_id
+WHERE e.workspace = :workspace::text AND e.prospect_id = :prospect::text
+ORDER BY e.updated_at DESC, e.campaign_id
+LIMIT :limit::bigint;

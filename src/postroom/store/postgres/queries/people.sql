@@ -166,3 +166,13 @@ WHERE id < :before::bigint
     AND (:what::text IS NULL OR what = :what::text)
 ORDER BY id DESC
 LIMIT :limit::bigint;
+
+-- What people did to one prospect of the workspace's campaigns, the latest first.
+-- name: acts_on_prospect
+SELECT id, at, actor, what, address, detail
+FROM postroom.audit
+WHERE what IN ('campaign_pause_prospect', 'campaign_resume_prospect', 'campaign_stop_prospect')
+    AND coalesce(detail::jsonb ->> 'workspace', '') = :workspace::text
+    AND (detail::jsonb ->> 'prospect') = :prospect::text
+ORDER BY id DESC
+LIMIT :limit::bigint;

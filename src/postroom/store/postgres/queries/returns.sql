@@ -2,7 +2,7 @@
 
 -- fragment: returned
 r.id::text, r.source, r.source_id, r.part, r.received_at, r.what, r.bounce_class, r.status, r.code, r.text, r.address,
-r.email_id::text, r.message_id, r.reader, r.problem, r.until::text, r.feedback, r.unclear
+r.email_id::text, r.message_id, r.reader, r.problem, r.until::text, r.feedback, r.unclear, r.workspace
 
 -- The emails that a message may be about, locked in one order, with everybody they were ever for.
 -- name: returned_emails
@@ -14,20 +14,26 @@ WHERE e.id = ANY (ARRAY (SELECT json_array_elements_text((:ids::text)::json)::uu
 ORDER BY e.id, c.version
 FOR UPDATE OF e;
 
+-- The mails of campaigns among these, also those whose email is gone: they know whose it was.
+-- name: returned_mails
+SELECT m.email_id::text, m.workspace, m.message_id
+FROM postroom.campaign_mails m
+WHERE m.email_id = ANY (ARRAY (SELECT json_array_elements_text((:ids::text)::json)::uuid));
+
 -- Write down what is not there yet. In one order, so that two who take the same message never wait for each other for
 -- ever: the second waits for the first, and then adds nothing.
 -- name: note_returns
 INSERT INTO postroom.returns (
     id, source, source_id, part, received_at, what, bounce_class, status, code, text, address, email_id, message_id,
-    reader, problem, until, feedback, unclear
+    reader, problem, until, feedback, unclear, workspace
 )
 SELECT
     n.id, n.source, n.source_id, n.part, {now}, n.what, n.bounce_class, n.status, n.code, n.text, n.address, n.email_id,
-    n.message_id, n.reader, n.problem, n.until, n.feedback, n.unclear
+    n.message_id, n.reader, n.problem, n.until, n.feedback, n.unclear, n.workspace
 FROM json_to_recordset((:returns::text)::json) AS n (
     id uuid, source text, source_id text, part integer, what text, bounce_class text, status text, code integer,
     text text, address text, email_id uuid, message_id text, reader text, problem text, until date, feedback text,
-    unclear boolean
+    unclear boolean, workspace text
 )
 ORDER BY n.source, n.source_id, n.part
 ON CONFLICT (source, source_id, part) DO NOTHING
@@ -62,8 +68,16 @@ SET what = excluded.what, bounce_class = excluded.bounce_class, status = exclude
 SELECT {returned}
 FROM postroom.returns r
 WHERE r.id < :before::uuid
-    AND (:what::text IS NULL OR r.what = :what::text)
 ORDER BY r.id DESC
+LIMIT :limit::bigint;
+
+-- The same of one kind. The index that begins with the kind has its ids in this very order, and the primary key has not:
+-- else a planner would walk along the ids, past all of a flood of another kind. The same below.
+-- name: returns_of_kind
+SELECT {returned}
+FROM postroom.returns r
+WHERE r.what = :what::text AND r.id < :before::uuid
+ORDER BY r.id DESC NULLS LAST
 LIMIT :limit::bigint;
 
 -- The same of what a person should look at.
@@ -71,8 +85,23 @@ LIMIT :limit::bigint;
 SELECT {returned}
 FROM postroom.returns r
 WHERE r.unclear AND r.id < :before::uuid
-    AND (:what::text IS NULL OR r.what = :what::text)
 ORDER BY r.id DESC
+LIMIT :limit::bigint;
+
+-- The same of one kind.
+-- name: unclear_returns_of_kind
+SELECT {returned}
+FROM postroom.returns r
+WHERE r.unclear AND r.what = :what::text AND r.id < :before::uuid
+ORDER BY r.id DESC NULLS LAST
+LIMIT :limit::bigint;
+
+-- The same from, or about, one address.
+-- name: returns_at_address
+SELECT {returned}
+FROM postroom.returns r
+WHERE r.address <> '' AND r.address = :address::text AND r.id < :before::uuid
+ORDER BY r.id DESC NULLS LAST
 LIMIT :limit::bigint;
 
 -- The same about one email.
@@ -81,6 +110,79 @@ SELECT {returned}
 FROM postroom.returns r
 WHERE r.email_id IS NOT NULL AND r.email_id = :email_id::uuid AND r.id < :before::uuid
 ORDER BY r.id DESC
+LIMIT :limit::bigint;
+
+-- The same about some emails, so many of each.
+-- name: returns_of_emails
+SELECT {returned}
+FROM json_array_elements_text((:ids::text)::json) AS wanted (id)
+CROSS JOIN LATERAL (
+    SELECT n.*
+    FROM postroom.returns n
+    WHERE n.email_id IS NOT NULL AND n.email_id = wanted.id::uuid AND n.id < :before::uuid
+    ORDER BY n.id DESC
+    LIMIT :limit::bigint
+) AS r
+ORDER BY r.id DESC;
+
+-- One page of what came back about emails of some workspaces: the latest of each, and of those the latest. However much
+-- came back to others, nothing of it is looked at.
+-- name: returns_of_workspaces
+SELECT {returned}
+FROM json_array_elements_text((:workspaces::text)::json) AS wanted (workspace)
+CROSS JOIN LATERAL (
+    SELECT n.*
+    FROM postroom.returns n
+    WHERE n.workspace IS NOT NULL AND n.workspace = wanted.workspace AND n.id < :before::uuid
+    ORDER BY n.id DESC NULLS LAST
+    LIMIT :limit::bigint
+) AS r
+ORDER BY r.id DESC
+LIMIT :limit::bigint;
+
+-- The same of one kind.
+-- name: returns_of_workspaces_of_kind
+SELECT {returned}
+FROM json_array_elements_text((:workspaces::text)::json) AS wanted (workspace)
+CROSS JOIN LATERAL (
+    SELECT n.*
+    FROM postroom.returns n
+    WHERE n.workspace IS NOT NULL AND n.workspace = wanted.workspace
+        AND n.what = :what::text AND n.id < :before::uuid
+    ORDER BY n.id DESC NULLS LAST
+    LIMIT :limit::bigint
+) AS r
+ORDER BY r.id DESC
+LIMIT :limit::bigint;
+
+-- The same from, or about, one address.
+-- name: returns_of_workspaces_at_address
+SELECT {returned}
+FROM json_array_elements_text((:workspaces::text)::json) AS wanted (workspace)
+CROSS JOIN LATERAL (
+    SELECT n.*
+    FROM postroom.returns n
+    WHERE n.workspace IS NOT NULL AND n.workspace = wanted.workspace
+        AND n.address <> '' AND n.address = :address::text AND n.id < :before::uuid
+    ORDER BY n.id DESC NULLS LAST
+    LIMIT :limit::bigint
+) AS r
+ORDER BY r.id DESC
+LIMIT :limit::bigint;
+
+-- The emails that returns are about, as far as they are still there.
+-- name: emails_returned
+SELECT e.id::text, e.sensitive, c.subject
+FROM postroom.emails e
+LEFT JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
+WHERE e.id = ANY (ARRAY (SELECT json_array_elements_text((:ids::text)::json)::uuid));
+
+-- What else was read out of the same message.
+-- name: parts_of_return
+SELECT {returned}
+FROM postroom.returns r
+WHERE r.source = :source::text AND r.source_id = :source_id::text AND r.part >= :part::integer
+ORDER BY r.part
 LIMIT :limit::bigint;
 
 -- One return, with the message as far as it is kept.

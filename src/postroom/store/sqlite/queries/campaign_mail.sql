@@ -109,6 +109,14 @@ FROM postroom_campaign_mails m
 WHERE m.workspace = :workspace AND m.campaign_id = :campaign AND m.number = :number
 ORDER BY m.step;
 
+-- All mails to one prospect, of whatever campaign of the workspace: the latest that were written down.
+-- name: mails_of_prospect
+SELECT m.changed_at, {mail}
+FROM postroom_campaign_mails m
+WHERE m.workspace = :workspace AND m.prospect_id = :prospect
+ORDER BY m.email_id DESC
+LIMIT :limit;
+
 -- A mail as it stands from now on; nothing is left to be concluded of it.
 -- name: put_mail
 UPDATE postroom_campaign_mails

@@ -84,3 +84,21 @@ SELECT
 FROM postroom_enrolments e
 JOIN postroom_prospects p ON p.workspace = e.workspace AND p.id = e.prospect_id
 WHERE e.workspace = :workspace AND e.campaign_id = :campaign AND e.prospect_id = :prospect;
+
+-- The mails that some emails are, as a list of what came back shows them.
+-- name: mails_returned
+SELECT m.email_id, m.workspace, m.campaign_id, m.prospect_id, p.address, m.step, m.subject, e.status
+FROM postroom_campaign_mails m
+JOIN postroom_prospects p ON p.workspace = m.workspace AND p.id = m.prospect_id
+LEFT JOIN postroom_enrolments e
+    ON e.workspace = m.workspace AND e.campaign_id = m.campaign_id AND e.prospect_id = m.prospect_id
+WHERE m.email_id IN (SELECT value FROM json_each(:ids));
+
+-- Where one prospect stands in each campaign of the workspace, the latest first.
+-- name: enrolments_of_prospect
+SELECT e.campaign_id, c.name, e.status, e.reason, e.updated_at
+FROM postroom_enrolments e
+JOIN postroom_campaigns c ON c.workspace = e.workspace AND c.id = e.campaign_id
+WHERE e.workspace = :workspace AND e.prospect_id = :prospect
+ORDER BY e.updated_at DESC, e.campaign_id
+LIMIT :limit;

@@ -166,3 +166,13 @@ WHERE id < :before
     AND (:what IS NULL OR what = :what)
 ORDER BY id DESC
 LIMIT :limit;
+
+-- What people did to one prospect of the workspace's campaigns, the latest first.
+-- name: acts_on_prospect
+SELECT id, at, actor, what, address, detail
+FROM postroom_audit
+WHERE what IN ('campaign_pause_prospect', 'campaign_resume_prospect', 'campaign_stop_prospect')
+    AND coalesce(json_extract(detail, '$.workspace'), '') = :workspace
+    AND json_extract(detail, '$.prospect') = :prospect
+ORDER BY id DESC
+LIMIT :limit;

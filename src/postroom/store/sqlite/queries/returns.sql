@@ -2,7 +2,7 @@
 
 -- fragment: returned
 r.id, r.source, r.source_id, r.part, r.received_at, r.what, r.bounce_class, r.status, r.code, r.text, r.address,
-r.email_id, r.message_id, r.reader, r.problem, r.until, r.feedback, r.unclear
+r.email_id, r.message_id, r.reader, r.problem, r.until, r.feedback, r.unclear, r.workspace
 
 -- The emails that a message may be about, with everybody they were ever for; the writer's transaction is the lock.
 -- name: returned_emails
@@ -13,12 +13,18 @@ WHERE e.id IN (SELECT value FROM json_each(:ids))
     AND e.channel = 'email'
 ORDER BY e.id, c.version;
 
+-- The mails of campaigns among these, also those whose email is gone: they know whose it was.
+-- name: returned_mails
+SELECT m.email_id, m.workspace, m.message_id
+FROM postroom_campaign_mails m
+WHERE m.email_id IN (SELECT value FROM json_each(:ids));
+
 -- Write down what is not there yet.
 -- `WHERE true` keeps SQLite from reading ON as a part of the join.
 -- name: note_returns
 INSERT INTO postroom_returns (
     id, source, source_id, part, received_at, what, bounce_class, status, code, text, address, email_id, message_id,
-    reader, problem, until, feedback, unclear
+    reader, problem, until, feedback, unclear, workspace
 )
 SELECT
     json_extract(value, '$.id'), json_extract(value, '$.source'), json_extract(value, '$.source_id'),
@@ -26,7 +32,7 @@ SELECT
     json_extract(value, '$.status'), json_extract(value, '$.code'), json_extract(value, '$.text'),
     json_extract(value, '$.address'), json_extract(value, '$.email_id'), json_extract(value, '$.message_id'),
     json_extract(value, '$.reader'), json_extract(value, '$.problem'), json_extract(value, '$.until'),
-    json_extract(value, '$.feedback'), json_extract(value, '$.unclear')
+    json_extract(value, '$.feedback'), json_extract(value, '$.unclear'), json_extract(value, '$.workspace')
 FROM json_each(:returns)
 WHERE true
 ON CONFLICT (source, source_id, part) DO NOTHING
@@ -63,7 +69,14 @@ SET what = excluded.what, bounce_class = excluded.bounce_class, status = exclude
 SELECT {returned}
 FROM postroom_returns r
 WHERE r.id < :before
-    AND (:what IS NULL OR r.what = :what)
+ORDER BY r.id DESC
+LIMIT :limit;
+
+-- The same of one kind.
+-- name: returns_of_kind
+SELECT {returned}
+FROM postroom_returns r
+WHERE r.what = :what AND r.id < :before
 ORDER BY r.id DESC
 LIMIT :limit;
 
@@ -72,7 +85,22 @@ LIMIT :limit;
 SELECT {returned}
 FROM postroom_returns r
 WHERE r.unclear AND r.id < :before
-    AND (:what IS NULL OR r.what = :what)
+ORDER BY r.id DESC
+LIMIT :limit;
+
+-- The same of one kind.
+-- name: unclear_returns_of_kind
+SELECT {returned}
+FROM postroom_returns r
+WHERE r.unclear AND r.what = :what AND r.id < :before
+ORDER BY r.id DESC
+LIMIT :limit;
+
+-- The same from, or about, one address.
+-- name: returns_at_address
+SELECT {returned}
+FROM postroom_returns r
+WHERE r.address <> '' AND r.address = :address AND r.id < :before
 ORDER BY r.id DESC
 LIMIT :limit;
 
@@ -82,6 +110,78 @@ SELECT {returned}
 FROM postroom_returns r
 WHERE r.email_id IS NOT NULL AND r.email_id = :email_id AND r.id < :before
 ORDER BY r.id DESC
+LIMIT :limit;
+
+-- The same about some emails, so many of each.
+-- name: returns_of_emails
+SELECT {returned}
+FROM json_each(:ids) AS wanted
+CROSS JOIN postroom_returns r ON r.id IN (
+    SELECT n.id
+    FROM postroom_returns n
+    WHERE n.email_id IS NOT NULL AND n.email_id = wanted.value AND n.id < :before
+    ORDER BY n.id DESC
+    LIMIT :limit
+)
+ORDER BY r.id DESC;
+
+-- One page of what came back about emails of some workspaces: the latest of each, and of those the latest. However much
+-- came back to others, nothing of it is looked at.
+-- name: returns_of_workspaces
+SELECT {returned}
+FROM json_each(:workspaces) AS wanted
+CROSS JOIN postroom_returns r ON r.id IN (
+    SELECT n.id
+    FROM postroom_returns n
+    WHERE n.workspace IS NOT NULL AND n.workspace = wanted.value AND n.id < :before
+    ORDER BY n.id DESC
+    LIMIT :limit
+)
+ORDER BY r.id DESC
+LIMIT :limit;
+
+-- The same of one kind.
+-- name: returns_of_workspaces_of_kind
+SELECT {returned}
+FROM json_each(:workspaces) AS wanted
+CROSS JOIN postroom_returns r ON r.id IN (
+    SELECT n.id
+    FROM postroom_returns n
+    WHERE n.workspace IS NOT NULL AND n.workspace = wanted.value AND n.what = :what AND n.id < :before
+    ORDER BY n.id DESC
+    LIMIT :limit
+)
+ORDER BY r.id DESC
+LIMIT :limit;
+
+-- The same from, or about, one address.
+-- name: returns_of_workspaces_at_address
+SELECT {returned}
+FROM json_each(:workspaces) AS wanted
+CROSS JOIN postroom_returns r ON r.id IN (
+    SELECT n.id
+    FROM postroom_returns n
+    WHERE n.workspace IS NOT NULL AND n.workspace = wanted.value
+        AND n.address <> '' AND n.address = :address AND n.id < :before
+    ORDER BY n.id DESC
+    LIMIT :limit
+)
+ORDER BY r.id DESC
+LIMIT :limit;
+
+-- The emails that returns are about, as far as they are still there.
+-- name: emails_returned
+SELECT e.id, e.sensitive, c.subject
+FROM postroom_emails e
+LEFT JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+WHERE e.id IN (SELECT value FROM json_each(:ids));
+
+-- What else was read out of the same message.
+-- name: parts_of_return
+SELECT {returned}
+FROM postroom_returns r
+WHERE r.source = :source AND r.source_id = :source_id AND r.part >= :part
+ORDER BY r.part
 LIMIT :limit;
 
 -- One return, with the message as far as it is kept.

@@ -1,229 +1,251 @@
-"""Weeks of sending in seconds: workers that come and go, servers that refuse, people who change their minds.
+"""Weeks of sending in seconds: four real workers, a real mail server, and people who change their minds.
 
-Chance chooses what happens next, from a seed. What the server accepted is then held against the rules.
+Chance chooses what happens next, from a seed. Servers are away, slow, refuse or vanish; workers are killed and
+restarted; people interfere, best while mail is in hand. What is printed of it can be followed, and what the server has
+seen is for the judge. The same seed tells the same story, as far as sockets and threads let it: which worker a mail
+falls to, and the milliseconds after which it is tried again, are their own.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
-from itertools import pairwise
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
 from random import Random
+from typing import Any
 
-from postroom.campaigns import RampUp, SendingSettings, allowance, window_day_at
-from postroom.campaigns.arithmetic.keys import StepKey
-from postroom.campaigns.books.mails import ring
-from postroom.campaigns.looking.totals import discrepancies
-from postroom.campaigns.sending.acting import pause_campaign, resume_campaign
-from postroom.campaigns.stopping.stops import stop_prospect
-from postroom.store import claims
-from postroom.store.contract import Claimed
-from postroom.vocabulary import CampaignStatus, OnDoubt
-from tests.campaigns.sending.stage import MONDAY, SHOP, Stage
-from tests.store.journey import LEASE, dead, in_doubt, retrying, sent, take_over
+from postroom import Outbox
+from postroom.config import load
+from postroom.send.script import At
+from postroom.testing import Hold, ScriptedSmtp, VirtualClock, VirtualWorkers
+from tests.campaigns.sending.stage import LINKS
+from tests.campaigns.sending.weeks.judge import Seen
+from tests.campaigns.sending.weeks.log import ServerLog
+from tests.campaigns.sending.weeks.people import DELAYS, ENROLLED, USUAL, People
 
-WORKERS = ("anna", "ben", "cleo", "dora")
-RAMP, QUOTA, LEAST_GAP = (2, 4), 6, 60
-DELAYS = (0, 2, 0)
-USUAL = SendingSettings(
-    sending_days=("mon", "tue", "wed", "thu"), start_hour=9, end_hour=17, timezone="America/New_York",
-    daily_quota=QUOTA, ramp_up=RampUp(schedule=RAMP), gap_seconds=(LEAST_GAP, 600),
-)  # fmt: skip
-SETTINGS = (
-    USUAL,
-    replace(USUAL, holidays=(date(2026, 3, 11), date(2026, 3, 17))),
-    replace(USUAL, start_hour=22, end_hour=4),
-    replace(USUAL, sending_days=("sat", "sun"), start_hour=0, end_hour=24),
+WORKERS = 4
+LEASE = timedelta(minutes=5)
+INSTANTS = 12
+"""At which something is done, in one go, while things happen: a mail that cannot go now is looked at every minute."""
+BEGINNINGS = (
+    datetime(2026, 3, 5, 12, tzinfo=UTC),
+    datetime(2026, 3, 26, 6, tzinfo=UTC),
+    datetime(2026, 10, 22, 6, tzinfo=UTC),
+    datetime(2026, 10, 29, 12, tzinfo=UTC),
+    datetime(2026, 12, 28, 8, tzinfo=UTC),
 )
+"""Before clocks change, in New York and in Berlin, and before a year ends."""
 
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """What the server took, and what held then."""
-
-    at: datetime
-    key: StepKey
-    campaign: str
-    day: date
-    settings: SendingSettings
+MOMENTS: tuple[At, ...] = ("greeting", "mail", "rcpt", "data", "dot")
+REFUSALS = ("421 4.3.2 closing down", "451 4.3.0 try later", "550 5.1.1 no such user")
+AWAY = "away"
 
 
 @dataclass(slots=True)
 class Weeks:
     """One workspace, four workers, one seed."""
 
-    stage: Stage
+    clock: VirtualClock
+    outbox: Outbox
+    server: ScriptedSmtp
     random: Random
-    settings: SendingSettings = USUAL
-    accepted: list[Accepted] = field(default_factory=list)
-    claimed_at: list[datetime] = field(default_factory=list)
-    hands: dict[str, list[Claimed]] = field(default_factory=lambda: {worker: [] for worker in WORKERS})
-    stopped: set[str] = field(default_factory=set)
-    campaigns: dict[str, str] = field(default_factory=dict)
-    """Of which campaign a sequence is."""
+    people: People = field(init=False)
+    workers: VirtualWorkers = field(init=False)
+    log: ServerLog = field(init=False)
+    hold: Hold = field(default_factory=Hold)
+    trouble: str = ""
+    """Where the server is in trouble; `away`, where nobody reaches it."""
+    since: datetime | None = None
+    """The trouble."""
+    unheard: set[str] = field(default_factory=set)
+    unreached: list[tuple[datetime, datetime]] = field(default_factory=list)
+    calm_from: datetime | None = None
 
-    def begin(self) -> None:
-        stage = self.stage
-        stage.settings(self.settings)
-        stage.sender("grace")
-        stage.sender("linus", daily_quota=3)
-        for campaign, prospects in (("spring", ("p1", "p2", "p3", "p4", "p5")), ("summer", ("p4", "p5", "q1", "q2"))):
-            stage.draft(campaign, prospects, DELAYS, senders=("grace", "linus"))
-            self.campaigns[f"{campaign}-words"] = campaign
-            stage.launch(campaign)
+    def __post_init__(self) -> None:
+        self.people = People(self.outbox, self.clock, self.random, self.tell, self.settle)
+        self.log = ServerLog(self.server, lambda: self.clock.now, lambda: self.people.present)
+        self.workers = VirtualWorkers(
+            self.outbox, self.clock, WORKERS, random=self.random, kept=lambda: self.hold.waiting
+        )
 
     def live(self, happenings: int) -> None:
-        """So many things happen; then nothing disturbs any more, and all comes to its end."""
-        does = [self.look] * 12 + [self.hand_over] * 12 + [self.pass_time] * 8 + [self.recover] * 3
-        does += [self.crash, self.pause, self.change_settings, self.launch_again, self.stop_somebody]
+        """So many things happen, and time passes between them; then nothing disturbs any more."""
         for _ in range(happenings):
-            self.random.choice(does)()
+            chances = self.while_kept_waiting() if self.hold.waiting else self.usually()
+            [happens] = self.random.choices(list(chances), list(chances.values()))
+            happens()
+            self.pass_time()
+            if not self.people.still_open():
+                break
         self.settle_down()
 
-    # ---------------------------------------------------------------- what happens
+    def usually(self) -> dict[Callable[[], None], int]:
+        people = self.people
+        return {
+            self.refuse: 4, self.be_away: 2, self.be_slow: 8, self.recover: 4, self.kill: 1, self.restart: 1,
+            people.pause_or_resume: 3, people.change_something: 3, people.launch_again: 1, people.stop_somebody: 1,
+            self.ask_readers: 2,
+        }  # fmt: skip
 
-    def look(self) -> None:
-        worker = self.random.choice(WORKERS)
-        found = self.stage.tick(worker)
-        if found.claimed is not None:
-            self.hands[worker].append(found.claimed)
-            self.claimed_at.append(self.stage.clock.now)
+    def while_kept_waiting(self) -> dict[Callable[[], None], int]:
+        """Mail is in hand: now is the time to change one's mind."""
+        people = self.people
+        return {
+            self.recover: 6, self.kill: 3, people.pause_or_resume: 3, people.lower_a_quota: 5,
+            people.change_something: 3, people.stop_somebody: 1,
+        }  # fmt: skip
 
-    def hand_over(self, *, calm: bool = False) -> None:
-        """A worker comes to the dot of an email: the last question, then what the server says."""
-        busy = [worker for worker in WORKERS if self.hands[worker]]
-        if not busy:
-            return
-        email = self.hands[self.random.choice(busy)].pop(0) if calm else self._some_email(busy)
-        now = self.stage.clock.now
-        if not self.stage.run(claims.note_dots([email.claim])):
-            return  # its lease was lost, and so it does not leave
-        if (objection := self.stage.objection(email)) is not None:
-            until = now + timedelta(seconds=objection.seconds)
-            self.stage.run(claims.defer([email.claim], until=until, reason=objection.reason))
-            return
-        chance = 1.0 if calm else self.random.random()
-        if chance < 0.15:
-            self.stage.run(claims.settle([retrying(email, now + timedelta(minutes=self.random.randrange(1, 90)))]))
-        elif chance < 0.2:
-            self.stage.run(claims.settle([dead(email)]))
-        elif chance < 0.22:
-            self.stage.run(claims.settle([in_doubt(email, None)]))
-        else:
-            self._accept(email)
+    def settle_down(self) -> None:
+        """Nothing disturbs from now on; what can leave leaves."""
+        self.recover()
+        self.people.make_up_their_minds()
+        self.work_until(self.clock.now + 2 * LEASE)
+        self.ask_readers()
+        self.work_until(self.clock.now + timedelta(hours=1))
+        self.calm_from = self.clock.now
+        self.tell("nothing disturbs any more")
+        end = self.clock.now + timedelta(weeks=8)
+        while self.people.still_open() and self.clock.now < end:
+            self.work_until(self.clock.now + timedelta(days=1))
 
-    def _some_email(self, busy: list[str]) -> Claimed:
-        hand = self.hands[self.random.choice(busy)]
-        return hand.pop(self.random.randrange(len(hand)))
-
-    def _accept(self, email: Claimed) -> None:
-        key = StepKey.parse(self.stage.key_of(email.id))
-        campaign = self.campaigns[key.sequence_id]
-        day = self.stage.mail(str(key), campaign).day
-        assert day is not None, "it leaves without counting"
-        assert self.stage.campaign(campaign).status is CampaignStatus.RUNNING, "it leaves although it is paused"
-        assert key.prospect_id not in self.stopped, "it leaves after its prospect was stopped"
-        self.accepted.append(Accepted(self.stage.clock.now, key, campaign, day, self.settings))
-        assert self.stage.run(claims.settle([sent(email)], keep_sent=self.random.random() < 0.5)) == {email.id}
+    # ---------------------------------------------------------------- time
 
     def pass_time(self) -> None:
-        """A little, or until something may leave."""
-        found = self.stage.tick("nobody in particular", routes=())
-        if found.next_at is not None and self.random.random() < 0.5:
-            self.stage.clock.now = max(self.stage.clock.now, found.next_at)
+        """Until the trouble is met, and a little longer; or for long, for most of the time nothing may leave."""
+        if self.trouble:
+            self.meet_trouble()
+        minutes = (1, 3, 8, 15) if self.trouble else (1, 10, 90, 600, 1_800)
+        self.work_until(self.clock.now + timedelta(minutes=self.random.choice(minutes)), instants=INSTANTS)
+
+    def meet_trouble(self) -> None:
+        """Go on until the server is spoken to, or nobody has got through to it for some minutes."""
+        heard = len(self.server.commands)
+        instants = 4 if self.trouble == AWAY else INSTANTS
+        for _ in islice(self.workers.until(self.clock.now + timedelta(days=2)), instants):
+            self.note()
+            if self.hold.waiting or len(self.server.commands) > heard:
+                return
+
+    def work_until(self, end: datetime, *, instants: int | None = None) -> None:
+        """Where there are more instants to work at than these, everybody sleeps through the rest."""
+        for _ in islice(self.workers.until(end), instants):
+            self.note()
+        if not self.hold.waiting:  # whose leases would run out meanwhile
+            self.clock.move_to(end)
+        self.settle()
+
+    def settle(self) -> None:
+        self.workers.settle()
+        self.note()
+
+    def note(self) -> None:
+        for each in self.log.note():
+            if self.trouble == "dot":
+                self.unheard.add(each.message_id)
+            self.tell(f"the server took {each}" + (", and kept it waiting" if each.kept_waiting else ""))
+
+    def tell(self, what: str) -> None:
+        print(f"{self.clock.now:%a %-d %b %H:%M:%S}  {what}")
+
+    # ---------------------------------------------------------------- the server
+
+    def refuse(self) -> None:
+        """It refuses for now or for good, or hangs up in the middle; after the message too, taken or not."""
+        self.recover()
+        at = self.random.choice(MOMENTS)
+        if self.random.random() < 0.5:
+            accept = self.random.choice((True, False)) if at == "dot" else None
+            self.script(at, self.random.randrange(1, 4), cut=True, reset=self.random.random() < 0.5, accept=accept)
         else:
-            self.stage.advance(seconds=self.random.choice((1, 20, 70, 700, 7_000)))
+            self.script(at, self.random.randrange(1, 4), reply=self.random.choice(REFUSALS))
+
+    def be_slow(self) -> None:
+        """It says nothing for a while; meanwhile others have their turn, and people change what holds."""
+        self.recover()
+        self.hold = Hold()
+        self.script(self.random.choice(MOMENTS[1:]), self.random.choice((1, 1, 2)), hold=self.hold)
+
+    def script(self, at: At, times: int, **how: Any) -> None:
+        told = " ".join(name if value is True or name == "hold" else f"{name}={value}" for name, value in how.items())
+        self.tell(f"the server is in trouble at {at}, {times} times: {told}")
+        self.server.script(at=at, times=times, **how)
+        self.log.listen()
+        self.trouble, self.since = at, self.clock.now
+
+    def be_away(self) -> None:
+        self.recover()
+        self.tell("the server is away")
+        self.server.stop()
+        self.trouble, self.since = AWAY, self.clock.now
 
     def recover(self) -> None:
-        """Somebody takes over what dead or late workers held."""
-        for lost in take_over(self.stage.outbox, worker="a survivor"):
-            assert lost.on_doubt is OnDoubt.HOLD
-            settlement = in_doubt(lost, None) if lost.dot_noted else retrying(lost, self.stage.clock.now)
-            self.stage.run(claims.settle([settlement]))
+        """All is well with the server; who was kept waiting is answered."""
+        if self.trouble:
+            self.tell(f"the server is well again, with {self.hold.waiting} kept waiting")
+        self.server.clear_script()
+        self.log.listen()
+        self.hold.release()
+        if self.trouble == AWAY:
+            self.server.start()
+        if self.trouble in (AWAY, "greeting") and self.since is not None:
+            self.unreached.append((self.since, self.clock.now))
+        self.settle()
+        self.trouble = ""
 
-    def crash(self) -> None:
-        self.hands[self.random.choice(WORKERS)].clear()
+    # ---------------------------------------------------------------- the workers, and whom they write to
 
-    def pause(self) -> None:
-        campaign = self.random.choice(sorted(self.campaigns.values()))
-        status = self.stage.campaign(campaign).status
-        if status is CampaignStatus.RUNNING:
-            self.stage.run(pause_campaign(SHOP, campaign))
-        elif status is CampaignStatus.PAUSED:
-            self.stage.go_through(resume_campaign(SHOP, campaign))
+    def kill(self) -> None:
+        """Rather one with something in hand."""
+        busy = [each for each in range(WORKERS) if self.workers.in_hand(each)]
+        place = self.random.choice(busy or range(WORKERS))
+        journal_lost = self.random.random() < 0.5
+        lost = ", and its journal is lost" if journal_lost else ""
+        self.tell(f"worker {place} is killed with {self.workers.in_hand(place)} in hand{lost}")
+        self.workers.kill(place, journal_lost=journal_lost)
 
-    def change_settings(self) -> None:
-        self.settings = self.random.choice(SETTINGS)
-        self.stage.settings(self.settings)
-        self.stage.run(ring(SHOP))
+    def restart(self) -> None:
+        """In order: what is in hand would be waited for."""
+        if free := [each for each in range(WORKERS) if not self.workers.in_hand(each)]:
+            place = self.random.choice(free)
+            self.tell(f"worker {place} is restarted")
+            self.workers.restart(place)
 
-    def launch_again(self) -> None:
-        campaign = self.random.choice(sorted(self.campaigns.values()))
-        assert self.stage.launch(campaign).scheduled == 0
-
-    def stop_somebody(self) -> None:
-        if self.random.random() < 0.2:
-            prospect = self.random.choice(("p1", "p5", "q1"))
-            self.stopped.add(prospect)
-            self.stage.run(stop_prospect(SHOP, f"{prospect}@example.org", "unsubscribed"))
+    def ask_readers(self) -> None:
+        self.people.send_after_all({each.key for each in self.log.arrivals})
 
     # ---------------------------------------------------------------- the end
 
-    def settle_down(self) -> None:
-        for campaign in self.campaigns.values():
-            if self.stage.campaign(campaign).status is CampaignStatus.PAUSED:
-                self.stage.go_through(resume_campaign(SHOP, campaign))
-        self.settings = USUAL
-        self.stage.settings(USUAL)
-        self.stage.run(ring(SHOP))
-        for worker in WORKERS:
-            self.hands[worker].clear()
-        self.stage.advance(seconds=LEASE.total_seconds() + 1)
-        self.recover()
-        while self._something_is_left():
-            pass
-
-    def _something_is_left(self) -> bool:
-        found = self.stage.tick(WORKERS[0])
-        if found.claimed is not None:
-            self.hands[WORKERS[0]].append(found.claimed)
-            self.claimed_at.append(self.stage.clock.now)
-            self.hand_over(calm=True)
-        elif not found.worked:
-            if found.next_at is None or found.next_at > MONDAY + timedelta(days=365):
-                return False
-            self.stage.clock.now = max(self.stage.clock.now, found.next_at)
-            return bool(self._open())
-        return True
-
-    def _open(self) -> int:
-        """Mails that can still leave; those in doubt, and what would follow them, cannot."""
-        return sum(
-            each.state.value == "ready" or (each.state.value == "leaving" and each.email_status != "in_doubt")
-            for campaign in self.campaigns.values()
-            for each in self.stage.mails(campaign)
+    def seen(self) -> Seen:
+        """What the judge has to know."""
+        return Seen(
+            arrivals=self.log.arrivals,
+            turns=self.log.turns,
+            enrolled={campaign: [f"{id}@example.org" for id in ids] for campaign, ids in ENROLLED.items()},
+            delays=DELAYS,
+            calm=USUAL,
+            calm_from=self.calm_from or self.clock.now,
+            unheard=frozenset(self.unheard),
+            unreached=self.unreached,
         )
 
-    def check(self) -> None:
-        """The log of the server against the rules, P1 to P9 and P13."""
-        keys = Counter(str(each.key) for each in self.accepted)
-        assert [key for key, times in keys.items() if times > 1] == [], "P13: a step was sent twice"
-        for each in self.accepted:
-            assert window_day_at(each.settings, each.at) == each.day, f"P1, P3, P9: {each} is outside its window"
-        days = sorted(Counter(each.day for each in self.accepted).items())
-        for ramp_day, (day, count) in enumerate(days, 1):
-            assert count <= allowance(USUAL, ramp_day), f"P4, P5: {count} on {day}, day {ramp_day} of the ramp"
-        for earlier, later in pairwise(self.claimed_at):
-            assert (later - earlier).total_seconds() >= LEAST_GAP, "P6: too close"
-        sent_on: dict[StepKey, Accepted] = {}
-        for each in self.accepted:
-            key = each.key
-            sent_on[key] = each
-            if key.step_number > 1:
-                before = sent_on.get(replace(key, step_number=key.step_number - 1))
-                assert before is not None, "P7: a step before its predecessor"
-                assert (each.day - before.day).days >= DELAYS[key.step_number - 1], "P7: too soon"
-        for campaign in self.campaigns.values():
-            assert self.stage.go_through(discrepancies(SHOP, campaign)) == ()
-        assert self._open() == 0, "something that could leave never did"
+
+@contextmanager
+def weeks(url: str, folder: Path, seed: int) -> Iterator[Weeks]:
+    """The beginning of a story, on a migrated database."""
+    random = Random(seed)
+    clock = VirtualClock(random.choice(BEGINNINGS))
+    with ScriptedSmtp() as server:
+        settings = load(
+            database=url, smtp=f"{server.url}?connections=4", journal=folder / "journal", lease=LEASE,
+            public_url=LINKS["POSTROOM_PUBLIC_URL"], secret=LINKS["POSTROOM_SECRET"],
+        )  # fmt: skip
+        with Outbox.from_settings(settings, clock=clock) as outbox:
+            weeks = Weeks(clock, outbox, server, random)
+            weeks.log.listen()
+            weeks.people.begin()
+            with weeks.workers:
+                yield weeks
+                weeks.recover()  # else they would wait for the server to answer

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from random import Random
+from typing import Any
 
 from postroom import Outbox
 from postroom.campaigns import RampUp, SendingSettings
@@ -48,6 +50,8 @@ class People:
     clock: VirtualClock
     random: Random
     tell: Callable[[str], None]
+    settle: Callable[[], None]
+    """Returns when the workers have done all that follows from what was said."""
     present: Present = field(init=False)
     """What they have said that is to hold."""
     stage: Stage = field(init=False)
@@ -73,20 +77,30 @@ class People:
             self.stage.draft(campaign, prospects, steps=steps, senders=tuple(SENDERS))
             self.campaigns.launch(SHOP, campaign, by=BY)
 
+    @contextmanager
+    def saying(self, what: str, **holds: Any) -> Iterator[None]:
+        """What is said in this block holds from its beginning.
+
+        All that could leave before has left by then, but for what a server keeps waiting: so whatever leaves while it
+        is being said, leaves because of it.
+        """
+        self.tell(what)
+        self.present = replace(self.present, **holds)
+        yield
+        self.settle()
+
     def pause_or_resume(self) -> None:
         campaign = self.random.choice(tuple(ENROLLED))
         status = self.stage.campaign(campaign).status
         if status is CampaignStatus.RUNNING:
-            self.tell(f"{campaign} is paused")
-            self.campaigns.pause(SHOP, campaign, by=BY)
-            self.present = replace(self.present, paused=self.present.paused | {campaign})
+            with self.saying(f"{campaign} is paused", paused=self.present.paused | {campaign}):
+                self.campaigns.pause(SHOP, campaign, by=BY)
         elif status is CampaignStatus.PAUSED:
             self.resume(campaign)
 
     def resume(self, campaign: str) -> None:
-        self.tell(f"{campaign} is resumed")
-        self.present = replace(self.present, paused=self.present.paused - {campaign})
-        self.campaigns.resume(SHOP, campaign, by=BY)
+        with self.saying(f"{campaign} is resumed", paused=self.present.paused - {campaign}):
+            self.campaigns.resume(SHOP, campaign, by=BY)
 
     def launch_again(self) -> None:
         campaign = self.random.choice(tuple(ENROLLED))
@@ -95,11 +109,10 @@ class People:
             assert self.campaigns.launch(SHOP, campaign, by=BY).scheduled == 0
 
     def stop_somebody(self) -> None:
-        """At most three, or nothing would be left to be seen."""
+        """One of three, so that somebody is left."""
         address = f"{self.random.choice(('p1', 'p5', 'q1'))}@example.org"
-        self.tell(f"{address} unsubscribes")
-        self.outbox.suppress(address, reason="unsubscribe", scope="workspace", workspace=SHOP)
-        self.present = replace(self.present, stopped=self.present.stopped | {address})
+        with self.saying(f"{address} unsubscribes", stopped=self.present.stopped | {address}):
+            self.outbox.suppress(address, reason="unsubscribe", scope="workspace", workspace=SHOP)
 
     def change_something(self) -> None:
         chance = self.random.random()
@@ -134,15 +147,14 @@ class People:
         return (self.clock.now + timedelta(days=self.random.randrange(5))).date()
 
     def change_settings(self, settings: SendingSettings) -> None:
-        self.tell(f"from now on {settings}")
-        self.campaigns.change_settings(SHOP, sending_record(settings), by=BY)
-        self.present = replace(self.present, settings=settings)
+        with self.saying(f"from now on {settings}", settings=settings):
+            self.campaigns.change_settings(SHOP, sending_record(settings), by=BY)
 
     def change_quota(self, sender: str, quota: int | None) -> None:
-        self.tell(f"{sender} may send {quota} a day")
         changed = Sender(id=sender, address=address_of(sender), daily_quota=quota)
-        self.campaigns.put_sender(SHOP, changed, by=BY)
-        self.present = replace(self.present, quotas={**self.present.quotas, address_of(sender): quota})
+        quotas = {**self.present.quotas, changed.address: quota}
+        with self.saying(f"{sender} may send {quota} a day", quotas=quotas):
+            self.campaigns.put_sender(SHOP, changed, by=BY)
 
     def make_up_their_minds(self) -> None:
         """Everything runs, as in the beginning."""

@@ -65,7 +65,7 @@ class Weeks:
     calm_from: datetime | None = None
 
     def __post_init__(self) -> None:
-        self.people = People(self.outbox, self.clock, self.random, self.tell)
+        self.people = People(self.outbox, self.clock, self.random, self.tell, self.settle)
         self.log = ServerLog(self.server, lambda: self.clock.now, lambda: self.people.present)
         self.workers = VirtualWorkers(
             self.outbox, self.clock, WORKERS, random=self.random, kept=lambda: self.hold.waiting

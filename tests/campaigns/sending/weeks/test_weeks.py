@@ -10,7 +10,7 @@ import pytest
 from tests.campaigns.sending.weeks.judge import violations
 from tests.campaigns.sending.weeks.story import weeks
 
-SEEDS = range(int(os.environ.get("POSTROOM_TEST_WEEKS", "2")))
+SEEDS = range(int(os.environ.get("POSTROOM_TEST_WEEKS", "1")))
 """`POSTROOM_TEST_WEEKS=200` tries more."""
 
 

@@ -114,7 +114,8 @@ QUERIES: dict[str, dict[str, Any]] = {
         "reason": "x",
         "paused": "y",
     },
-    "note_returned": {"id": ONE, "bounced": True, "complained": False},
+    "note_returned": {"id": ONE, "bounced": True, "complained": False, "refused": True},
+    "refusal": {"id": ONE},
     "count_campaign": {
         "workspace": "w",
         "campaign": "c2",

@@ -131,11 +131,22 @@ def _headers(recipients: tuple[str, ...]) -> bytes:
 
 
 def _told_to_all(report: Report, recipients: int) -> Report:
-    """What was said of the one address holds for everybody."""
+    """What was said of the one address holds for everybody; an acceptance and a refusal tell whose it is not."""
     reply = report.reply
     if reply is not None and reply.phase is Phase.DOT and reply.code < 300:
         reply = replace(reply, text=f"{REDIRECTED}: {reply.text}"[:LONGEST])
-    return replace(report, recipients=(report.recipients or (None,))[:1] * recipients, reply=reply)
+    elif reply is not None:
+        reply = _marked(reply)
+    told = tuple([each and _marked(each) for each in report.recipients[:1] or (None,)])
+    return replace(report, recipients=told * recipients, reply=reply)
+
+
+def _marked(reply: Reply) -> Reply:
+    """A refusal for good with a mark behind it: nobody is to be struck off a list for it."""
+    if reply.code < 500:
+        return reply
+    mark = f" ({REDIRECTED})"
+    return replace(reply, text=reply.text[: LONGEST - len(mark)] + mark)
 
 
 def _told_apart(report: Report, recipients: tuple[str, ...], reached: tuple[str, ...]) -> Report:

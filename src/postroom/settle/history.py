@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-from postroom.send.contract import Reply, Report
+from postroom.send.contract import Phase, Reply, Report
 from postroom.settle.attempt import Attempted, Outcome, RecipientStatus
 from postroom.settle.classification import Classification, Heard
 from postroom.settle.verdict import Fate
@@ -53,6 +54,14 @@ def event_of_acceptance(email: Attempted, report: Report, reply: Reply) -> dict[
     _add_milliseconds(entry, report)
     _add_reply(entry, reply)
     return entry
+
+
+def reply_in(entry: Mapping[str, Any]) -> Reply | None:
+    """The reply that an entry tells of, without the addresses it may have named; None where no reply ended it."""
+    phase, code = entry.get("phase"), entry.get("code")
+    if phase is None or code is None:
+        return None
+    return Reply(phase=Phase(phase), code=code, text=entry.get("text", ""), enhanced=entry.get("enhanced"))
 
 
 def second_copy_possible(email: Attempted, report: Report) -> bool:

@@ -37,14 +37,15 @@ _WHAT = {
 }
 # The bounds keep the search linear; an address may be 64 + 1 + 255 characters long, or encoded into a longer one.
 _ADDRESS = re.compile(r'<?(?:"[^"\s]{1,64}"|[^\s<>@,;:"]{1,256})@[^\s<>@,;"]{1,256}>?')
-_HIDDEN = "(address)"
+HIDDEN = "(address)"
+"""In the place of an address that was taken out."""
 
 MAY_HAVE_ARRIVED = "it may have arrived"
 
 
 def without_addresses(text: str) -> str:
     """The text with everything that looks like an email address taken out."""
-    return _ADDRESS.sub(_HIDDEN, text) if "@" in text else text
+    return _ADDRESS.sub(HIDDEN, text) if "@" in text else text
 
 
 def describe(cause: Reply | Fault) -> str:

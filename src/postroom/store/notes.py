@@ -19,6 +19,9 @@ UNREADABLE = "unreadable"
 LONGEST = 500
 """Characters of any text of a return."""
 
+SESSION = "session"
+"""Where a note is from that no message has brought: a server said it while the email was being handed over."""
+
 RETURNS = frozenset(each.value for each in Return)
 """The words of the second axis; a note may have others, for what is no return."""
 
@@ -39,7 +42,7 @@ class Note:
     """Something that came back, about one recipient at most; still to be noted."""
 
     source: str
-    """Where it is from: `mail`, `unsubscribe`, …"""
+    """Where it is from: `mail`, `unsubscribe`, `session`, …"""
     source_id: str
     """What it is known by there; whoever hears of it again comes to the same."""
     part: int = 0

@@ -7,6 +7,7 @@ conclusions are drawn, a little later and in one place, under the pace of the wo
     pending, retrying     given back or failed for now: the quota is released, and it asks for its turn again; where
                           the server does not take mail from its sender, that one is paused
     dead, cancelled, gone the quota is released, nothing follows
+    refused for good      the same; where the server said that there is no such mailbox, all that follows from a bounce
     in_doubt              stays counted, and nothing follows until a person has decided
 
 What was left in doubt may have arrived, so its place in the quota of its day stays taken whatever a person decides: a
@@ -27,6 +28,7 @@ from postroom.campaigns.books.mails import GONE, PAUSED, Mail, mails_of_enrolmen
 from postroom.campaigns.drafts.sequences import steps_of
 from postroom.campaigns.sending.senders import heed_refusal
 from postroom.campaigns.stopping.limits import count_mail_of
+from postroom.campaigns.stopping.refusing import hear_refusal
 from postroom.store import acts
 from postroom.store.plan import Plan, ask
 from postroom.vocabulary import CampaignStatus, DeadReason, EnrolmentStatus, MailState, Status
@@ -85,7 +87,7 @@ def _conclude(workspace: str, mail: Mail, dead_reason: str | None, asks_again: b
         case Status.DEAD if dead_reason == DeadReason.SUPPRESSED:
             yield from _stopped(workspace, mail, dead_reason)
         case Status.DEAD:
-            yield from end_with(workspace, mail, MailState.DEAD, dead_reason or Status.DEAD.value)
+            yield from _dead(workspace, mail, dead_reason)
         case Status.CANCELLED:
             yield from _stopped(workspace, mail, Status.CANCELLED.value)
         case str() as status if status == GONE:
@@ -164,6 +166,12 @@ def _revive(workspace: str, mail: Mail) -> Plan[None]:
 
 
 # ---------------------------------------------------------------- the end
+
+
+def _dead(workspace: str, mail: Mail, reason: str | None) -> Plan[None]:
+    """It was given up. One that somebody is changing just now stays moved, and is heard of the next time."""
+    if reason != DeadReason.PERMANENT or (yield from hear_refusal(workspace, mail.id)):
+        yield from end_with(workspace, mail, MailState.DEAD, reason or Status.DEAD.value)
 
 
 def _stopped(workspace: str, mail: Mail, reason: str) -> Plan[None]:

@@ -2,8 +2,8 @@
 
     replied               ends what is left of the campaign whose mail was answered; where it was none, of all campaigns
                           in which whoever answered is a prospect: of the workspace, or where none is known, of each
-    bounced for good,     ends what is left in the whole workspace, and counts towards the limits
-    complained
+    bounced for good,     ends what is left in the whole workspace, and counts towards the limits; a bounce also where a
+    complained            server has told it in the session
     unsubscribed          by a message in the thread: ends what is left in the whole workspace, and puts whom the mail
                           was for on the list; by any other, where whoever wrote it is a prospect: ends what is left
                           there, and keeps campaigns alone from them, for anybody can write in their name
@@ -29,6 +29,7 @@ from postroom.campaigns.stopping.stops import forget_covered, stop_enrolments
 from postroom.errors import InvalidEmail
 from postroom.store.consequences import Matched, stop_after
 from postroom.store.contract import moment
+from postroom.store.notes import SESSION
 from postroom.store.plan import Plan, ask
 from postroom.store.returns import Noted
 from postroom.store.suppressions import Stop, normal_address, suppress
@@ -150,18 +151,23 @@ def _ended_for_good(
         yield from _end(workspace, found.id, ends, reason)
         yield from forget_covered(workspace, found.id)
     if mail is not None:
-        yield from _count(mail, Return(noted.note.what))
+        yield from _count(mail, Return(noted.note.what), refused=noted.note.source == SESSION)
 
 
-def _count(mail: MentionedMail, what: Return) -> Plan[None]:
-    """Towards the limits of its campaign, once for each mail."""
+def _count(mail: MentionedMail, what: Return, *, refused: bool) -> Plan[None]:
+    """Towards the limits of its campaign, once for each mail.
+
+    One that was refused in the session is never counted as sent, and so is counted among the sent here: else a campaign
+    of which everything is refused would never have sent enough to be judged.
+    """
     bounced, complained = what is Return.BOUNCED, what is Return.COMPLAINED
-    rows = yield ask("note_returned", id=mail.id, bounced=bounced, complained=complained)
+    rows = yield ask("note_returned", id=mail.id, bounced=bounced, complained=complained, refused=refused)
     for (left_at,) in rows:
         yield from count_mail_of(
             mail.workspace,
             mail.campaign_id,
             left_at=moment(left_at),
+            sent=int(refused),
             bounced=int(bounced),
             complained=int(complained),
         )

@@ -22,6 +22,7 @@ class Tally:
     """What became of the mails of a campaign, as far as it is judged by them."""
 
     sent: int = 0
+    """With those that were refused in the session because there is no such mailbox."""
     bounced: int = 0
     """For good."""
     complained: int = 0

@@ -619,10 +619,19 @@ RETURNING campaign_id;
 -- name: note_returned
 UPDATE postroom.campaign_mails
 SET bounced = bounced OR :bounced::boolean,
-    complained = complained OR :complained::boolean
+    complained = complained OR :complained::boolean,
+    refused = refused OR :refused::boolean
 WHERE email_id = :id::uuid
     AND ((:bounced::boolean AND NOT bounced) OR (:complained::boolean AND NOT complained))
 RETURNING left_at;
+
+-- What was said to an email that was refused, and whom it was for; nothing while somebody else has it in hand.
+-- name: refusal
+SELECT e.reply, c.envelope
+FROM postroom.emails e
+LEFT JOIN postroom.contents c ON c.email_id = e.id AND c.version = e.version
+WHERE e.id = :id::uuid
+FOR UPDATE OF e SKIP LOCKED;
 
 -- Count mail of a campaign that was sent, bounced or complained about, unless it left before the count began.
 -- name: count_campaign
@@ -660,7 +669,7 @@ WHERE workspace = :workspace::text AND id = :campaign::text AND status IN ('runn
 -- What is counted of a campaign, beside what its mails say.
 -- name: miscounted_campaign
 SELECT c.sent, c.bounced, c.complained,
-    count(*) FILTER (WHERE m.state = 'sent'),
+    count(*) FILTER (WHERE m.state = 'sent') + count(*) FILTER (WHERE m.refused),
     count(*) FILTER (WHERE m.bounced),
     count(*) FILTER (WHERE m.complained)
 FROM postroom.campaigns c

@@ -602,10 +602,18 @@ RETURNING campaign_id;
 -- name: note_returned
 UPDATE postroom_campaign_mails
 SET bounced = bounced OR :bounced,
-    complained = complained OR :complained
+    complained = complained OR :complained,
+    refused = refused OR :refused
 WHERE email_id = :id
     AND ((:bounced AND NOT bounced) OR (:complained AND NOT complained))
 RETURNING left_at;
+
+-- What was said to an email that was refused, and whom it was for; nothing while somebody else has it in hand.
+-- name: refusal
+SELECT e.reply, c.envelope
+FROM postroom_emails e
+LEFT JOIN postroom_contents c ON c.email_id = e.id AND c.version = e.version
+WHERE e.id = :id;
 
 -- Count mail of a campaign that was sent, bounced or complained about, unless it left before the count began.
 -- name: count_campaign
@@ -643,7 +651,7 @@ WHERE workspace = :workspace AND id = :campaign AND status IN ('running', 'pause
 -- What is counted of a campaign, beside what its mails say.
 -- name: miscounted_campaign
 SELECT c.sent, c.bounced, c.complained,
-    count(*) FILTER (WHERE m.state = 'sent'),
+    count(*) FILTER (WHERE m.state = 'sent') + count(*) FILTER (WHERE m.refused),
     count(*) FILTER (WHERE m.bounced),
     count(*) FILTER (WHERE m.complained)
 FROM postroom_campaigns c

@@ -186,6 +186,8 @@ class WaitReason(StrEnum):
     RENDERING = "rendering"
     """Writing it took longer than it may; it is tried again."""
     SENDER_DOWN = "sender_down"
+    NO_WORKER = "no_worker"
+    """It might leave, and for a while nobody who could send it has looked."""
 
 
 class CampaignStatus(StrEnum):

@@ -97,6 +97,22 @@ def test_a_sender_is_paused_with_a_reason_and_resumed(postroom: CommandLine, spr
         assert postroom("campaign", "sender", *senseless).code == 2
 
 
+def test_doctor_says_why_a_campaign_stands_still(postroom: CommandLine, spring: str, outbox: Outbox) -> None:
+    postroom("campaign", "settings", "--days", "mon,tue,wed,thu,fri,sat,sun", "--start-hour", "0", "--end-hour", "24")
+    postroom("campaign", "launch", spring)
+    assert "campaigns" not in {each["name"] for each in postroom("doctor", "--json").json["checks"]}
+    with outbox.transaction() as connection:
+        connection.execute(f"UPDATE {outbox.database.dialect.tables}paces SET next_at = 0")
+    postroom("campaign", "sender", "ada", "--reason", "revoked", "--pause")
+    with outbox.transaction() as connection:
+        connection.execute(f"UPDATE {outbox.database.dialect.tables}paces SET next_at = 0")
+    found = [each for each in postroom("doctor", "--json").json["checks"] if each["name"] == "campaigns"]
+
+    assert [each["level"] for each in found] == ["fail", "warn"]
+    assert "no worker is running" in found[0]["detail"]
+    assert ("revoked" in found[1]["detail"], "ada --resume" in found[1]["remedy"]) == (True, True)
+
+
 def test_the_senders_of_a_draft_are_changed_and_those_of_a_launched_campaign_are_not(
     postroom: CommandLine, spring: str
 ) -> None:

@@ -21,6 +21,7 @@ MEANINGS = {
     WaitReason.AWAY: "Its prospect is away, and has said until when.",
     WaitReason.RENDERING: "Writing it took longer than two seconds; it is tried again.",
     WaitReason.SENDER_DOWN: "Its sender, or the way out, does not send just now.",
+    WaitReason.NO_WORKER: "It might leave, but no worker that can send it has looked. Is one running?",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from urllib.parse import urlsplit
 
@@ -10,11 +10,13 @@ from postroom.broker.feed import BrokerFeed, Outage
 from postroom.broker.meter import UNMETERED_DISPATCH, DispatchMeter
 from postroom.broker.scheduler import Scheduler, SchedulerSettings
 from postroom.broker.topology import Broker
+from postroom.claim.feed import Workbench
 from postroom.claim.meter import UNMETERED, Meter
 from postroom.claim.route import Route
 from postroom.config import Settings
 from postroom.errors import ConfigurationError
 from postroom.store.open import AsyncDatabase
+from postroom.work.beside import Beside
 from postroom.work.pulse import Pulse
 from postroom.work.worker import Worker, WorkerSettings
 
@@ -95,8 +97,10 @@ def sender(
     meter: Meter = UNMETERED,
     dispatch_meter: DispatchMeter = UNMETERED_DISPATCH,
     pulse: Pulse | None = None,
+    beside: Callable[[Workbench], Beside] | None = None,
 ) -> Worker:
-    """A worker that is fed by messages."""
+    """A worker that is fed by messages, and `beside` them by what goes by other rules: mail of campaigns is named by no
+    message, for whose turn it is, is for the database to say."""
     feed = partial(
         BrokerFeed,
         broker=broker_of(settings),
@@ -104,4 +108,4 @@ def sender(
         outage=Outage(settings.broker_outage),
         meter=dispatch_meter,
     )
-    return Worker(database, routes, working, meter=meter, pulse=pulse, feed=feed)
+    return Worker(database, routes, working, meter=meter, pulse=pulse, feed=feed, beside=beside)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from pydantic import SecretStr
 
+from postroom.campaigns.serving import campaign_feed
 from postroom.cli.secrets import keep_secret
 from postroom.cli.target import LogLevel, Target
 from postroom.cli.telling import Telling
@@ -68,7 +69,8 @@ def sender(
     metrics_port: MetricsPort = None,
     metrics_host: MetricsHost = "127.0.0.1",
 ) -> None:
-    """Send what messages from RabbitMQ name until stopped. SIGTERM lets what is under way finish."""
+    """Send what messages from RabbitMQ name, and mail of campaigns, until stopped. SIGTERM lets what is under way
+    finish."""
     settings = _settings(target, broker)
     settings = with_smtp(settings, smtp)
     routes_of(settings, always=True)
@@ -91,6 +93,7 @@ def sender(
                 meter=meter.worker,
                 dispatch_meter=meter.dispatch,
                 pulse=meter.pulse,
+                beside=campaign_feed(settings),
             ),
             Telling(role="sender", settings=settings, routes=routes, meter=meter.worker),
         )

@@ -11,6 +11,7 @@ import typer
 from rich.text import Text
 
 from postroom.cli.broker_checks import check_broker, check_services
+from postroom.cli.campaign_checks import check_campaigns
 from postroom.cli.checks import (
     Finding,
     Level,
@@ -124,6 +125,7 @@ def _examine_outbox(outbox: Outbox) -> Iterator[Finding]:
         yield from check_moves(outbox.database)
         yield from check_house(house)
         yield from check_services(outbox.settings, house)
+        yield from check_campaigns(outbox.database, house)
 
 
 def _print(findings: list[Finding]) -> None:

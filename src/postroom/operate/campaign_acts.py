@@ -27,6 +27,7 @@ from postroom.operate.recording import By, line, new_tie, refused_on_record
 from postroom.operate.values import Workspaces
 from postroom.operate.verb import Shell, asks, asks_in_steps, does_in_steps
 from postroom.store.plan import Course, Plan
+from postroom.work.breakers import shut_routes
 
 if TYPE_CHECKING:
     from postroom.templates.portal import Portal
@@ -152,4 +153,4 @@ class CampaignActs(Shell):
         """The next mails that have not left, each with the one reason why; read on with the last one's number and
         step."""
         check_seen(workspace, workspaces)
-        return (yield from explain(workspace, id, after=after, limit=limit))
+        return (yield from explain(workspace, id, after=after, limit=limit, shut=(yield from shut_routes())))

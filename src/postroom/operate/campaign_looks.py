@@ -45,8 +45,7 @@ from postroom.operate.campaign_recording import check_seen
 from postroom.operate.values import Workspaces
 from postroom.operate.verb import Awaiting, Shell, asks, asks_in_steps
 from postroom.store.plan import Course, Plan, ask
-from postroom.work.breaker import BreakerState
-from postroom.work.breakers import known_routes
+from postroom.work.breakers import shut_routes
 
 if TYPE_CHECKING:
     from postroom.templates.portal import Portal
@@ -209,7 +208,7 @@ class CampaignLookVerbs(Shell):
     ) -> Plan[Waiting]:
         """The next mails that have not left, with whom they are for and why each waits."""
         check_seen(workspace, workspaces)
-        found = yield from explain(workspace, id, after=after, limit=limit + 1, shut=(yield from _shut_routes()))
+        found = yield from explain(workspace, id, after=after, limit=limit + 1, shut=(yield from shut_routes()))
         ids = list(dict.fromkeys(each.mail.prospect_id for each in found[:limit]))
         rows = (yield ask("prospects_by_id", workspace=workspace, ids=ids)) if ids else []
         return Waiting(
@@ -251,7 +250,9 @@ class CampaignLookVerbs(Shell):
         enrolment = yield from enrolment_of(workspace, id, prospect)
         sequence = draft.campaign.sequence_id
         version = enrolment.sequence_version or (yield from get_sequence(workspace, sequence)).version
-        waits = yield from explain(workspace, id, after=(enrolment.number, 0), limit=MOST_STEPS)
+        waits = yield from explain(
+            workspace, id, after=(enrolment.number, 0), limit=MOST_STEPS, shut=(yield from shut_routes())
+        )
         return InCampaign(
             campaign=draft.campaign,
             enrolment=enrolment,
@@ -285,9 +286,3 @@ def _running(workspace: str) -> Plan[Running]:
         accepted=tuple(each.day for each in days if each.accepted),
         last=(yield from beat_of(workspace)).last,
     )
-
-
-def _shut_routes() -> Plan[frozenset[str]]:
-    """Ways out that do not send just now."""
-    known = yield from known_routes()
-    return frozenset(each.name for each in known if each.breaker.state in (BreakerState.OPEN, BreakerState.PAUSED))

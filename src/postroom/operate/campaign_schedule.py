@@ -24,6 +24,7 @@ from postroom.operate.values import Workspaces
 from postroom.operate.verb import Awaiting, Shell, asks
 from postroom.store.plan import Plan
 from postroom.vocabulary import MailState, Status
+from postroom.work.breakers import shut_routes
 
 LONGEST_PAGE = 200
 """Mails on a page."""
@@ -94,7 +95,9 @@ class ScheduleVerbs(Shell):
         """
         check_seen(workspace, workspaces)
         launched_to = (yield from get_campaign(workspace, id)).launched_to
-        waits = {each.mail.id: each.wait for each in (yield from explain(workspace, id, after=after, limit=limit))}
+        shut = yield from shut_routes()
+        explained = yield from explain(workspace, id, after=after, limit=limit, shut=shut)
+        waits = {each.mail.id: each.wait for each in explained}
         numbers = yield from _numbers(workspace, id, after, launched_to, limit)
         found: list[Mail] = []
         for number in numbers:

@@ -107,6 +107,12 @@ def known_routes() -> Plan[list[KnownRoute]]:
     return [KnownRoute(name=name, server=server, breaker=_breaker(*columns)) for name, server, *columns, _now in rows]
 
 
+def shut_routes() -> Plan[frozenset[str]]:
+    """Those that do not send just now."""
+    known = yield from known_routes()
+    return frozenset(each.name for each in known if each.breaker.state in (BreakerState.OPEN, BreakerState.PAUSED))
+
+
 def _lock(name: str) -> Plan[tuple[Breaker, int, datetime]]:
     [[*columns, arrival, now]] = yield ask("lock_transport", name=name)
     return _breaker(*columns), arrival, instant(now)

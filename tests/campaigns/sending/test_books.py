@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from postroom.campaigns import RampUp
 from postroom.campaigns.looking.explaining import explain
+from postroom.campaigns.looking.standstill import standstill
 from postroom.campaigns.looking.totals import discrepancies, totals_of
 from postroom.campaigns.sending.acting import pause_campaign, pause_prospect
 from postroom.campaigns.sending.replanning import replan
@@ -103,6 +104,22 @@ def test_what_is_on_its_way_says_so(stage: Stage) -> None:
     found = reasons(stage)
     assert found["p1:1"] == "in doubt"
     assert found["p2:1"].startswith("gap, next Mon 09 Mar 08:05")
+
+
+def test_a_mail_that_nobody_looks_at_says_since_when(stage: Stage) -> None:
+    stage.settings()
+    stage.launched("spring", 1)
+    assert reasons(stage)["p1:1"] == "its turn"
+    stage.advance(minutes=1)
+    assert reasons(stage)["p1:1"] == "no_worker (since Mon 09 Mar 08:00)"
+    assert stage.run(standstill()).unserved == ((SHOP, MONDAY),)
+    assert stage.tick(routes=()).worked
+
+    assert reasons(stage)["p1:1"] == "no_worker (since Mon 09 Mar 08:00)", "it was left to others"
+    stage.send()
+    stage.nothing_leaves()
+    stage.advance(minutes=5)
+    assert stage.run(standstill()).unserved == ()
 
 
 # ---------------------------------------------------------------- adding up

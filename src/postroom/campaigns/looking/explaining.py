@@ -1,7 +1,8 @@
 """Why each mail of a campaign that has not left waits, and until when: one reason each, the widest first.
 
 its campaign or prospect is paused, the step before is not sent, its sender is paused or in trouble,
-then what the gate says of the whole workspace, and at last that others have their turn before it
+then what the gate says of the whole workspace, that nobody is there to send it, and at last that others have their
+turn before it
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from postroom.campaigns.books.mails import Mail, beat_of, read_mail, store_clock
 from postroom.campaigns.drafts.campaigns import get_campaign
 from postroom.campaigns.drafts.workspace import senders as senders_in
 from postroom.campaigns.drafts.workspace import workspace_settings
+from postroom.campaigns.looking.standstill import unserved_since
 from postroom.campaigns.values import Sender
 from postroom.store.contract import moment
 from postroom.store.plan import Plan, ask
@@ -53,6 +55,8 @@ class _Standing:
     senders: Mapping[str, Sender]
     counts: Mapping[str, Count]
     shut: Collection[str]
+    unserved: datetime | None
+    """Since when nobody has looked who could send it."""
 
 
 def explain(
@@ -85,6 +89,7 @@ def _standing(workspace: str, campaign_id: str, shut: Collection[str]) -> Plan[_
         senders={each.id: each for each in (yield from senders_in(workspace))},
         counts=counts,
         shut=frozenset(shut),
+        unserved=(yield from unserved_since(workspace, now=now)),
     )
 
 
@@ -99,7 +104,10 @@ def _explained(mail: Mail, enrolment: str, email_status: str | None, due_at: obj
         wait = Wait(reason=WaitReason.PAUSED, until=None)
     else:
         wait = (
-            _wait_of_step(mail, moment(due_at), standing) or _wait_of_sender(mail, standing) or _wait_of_all(standing)
+            _wait_of_step(mail, moment(due_at), standing)
+            or _wait_of_sender(mail, standing)
+            or _wait_of_all(standing)
+            or _wait_for_anybody(standing)
         )
     return Explained(mail=mail, wait=wait, email_status=status)
 
@@ -139,3 +147,10 @@ def _wait_of_sender(mail: Mail, standing: _Standing) -> Wait | None:
 
 def _wait_of_all(standing: _Standing) -> Wait | None:
     return standing.gate if isinstance(standing.gate, Wait) else None
+
+
+def _wait_for_anybody(standing: _Standing) -> Wait | None:
+    if standing.unserved is None:
+        return None
+    since = f"since {standing.unserved.astimezone(standing.settings.zone):%a %d %b %H:%M}"
+    return Wait(reason=WaitReason.NO_WORKER, until=None, detail=since)

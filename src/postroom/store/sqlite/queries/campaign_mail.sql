@@ -51,6 +51,20 @@ SELECT p.workspace, p.last_at, p.gap_us
 FROM postroom_paces p
 WHERE p.workspace = :workspace;
 
+-- Since when the workspace should have been looked at; null where it has its time to come, or waits for a bell.
+-- name: pace_due
+SELECT p.next_at
+FROM postroom_paces p
+WHERE p.workspace = :workspace;
+
+-- Workspaces with a running campaign that should have been looked at before, and were not.
+-- name: unserved_paces
+SELECT p.workspace, p.next_at
+FROM postroom_paces p
+WHERE p.next_at < :before
+    AND EXISTS (SELECT 1 FROM postroom_campaigns c WHERE c.workspace = p.workspace AND c.status = 'running')
+ORDER BY p.next_at;
+
 -- When to look again, after nothing has left …
 -- name: rest_pace
 UPDATE postroom_paces

@@ -107,6 +107,9 @@ QUERIES: dict[str, dict[str, Any]] = {
         ]
     },
     "campaigns_of": {"address": "p77@example.org"},
+    "last_failure": {"id": ONE, "since": datetime(2026, 3, 9, tzinfo=UTC)},
+    "pace_due": {"workspace": "w"},
+    "unserved_paces": {"before": datetime(2026, 3, 9, tzinfo=UTC)},
     "set_aside_until": {
         "workspace": "w",
         "prospect": "p77",

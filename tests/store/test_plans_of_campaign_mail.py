@@ -92,7 +92,7 @@ QUERIES: dict[str, dict[str, Any]] = {
         "status": None,
         "mail": "dead",
         "after": 5000,
-        "looked": 100,
+        "looked": 40,
         "limit": 26,
     },
     "complete_campaign": {"workspace": "w", "campaign": "c2"},

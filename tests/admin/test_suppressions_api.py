@@ -103,7 +103,7 @@ async def test_a_list_is_imported_and_exported_and_both_are_on_record(
     assert lines == ["suppressions_import", "suppressions_import", "suppressions_export"] + 2 * ["suppressions_import"]
 
 
-@pytest.mark.parametrize("body", [b"\xff\xfea\x00", b"name,town\nAda,X\n", b"x" * 70_000, b"no\n" * 1_000])
+@pytest.mark.parametrize("body", [b"", b"\xff\xfea\x00", b"name,town\nAda,X\n", b"x" * 70_000, b"no\n" * 1_000])
 async def test_what_is_no_list_is_refused_in_the_one_shape(operator: httpx.AsyncClient, body: bytes) -> None:
     answer = await operator.post(f"{PATH}/import", content=body)
 

@@ -20,6 +20,7 @@ from postroom.admin.requests import Instant, Line, Request
 from postroom.admin.shapes import Shape
 from postroom.admin.suppression_files import CsvFile, exported
 from postroom.admin.workshop import workshop_of
+from postroom.errors import InvalidEmail
 from postroom.operate.stops import read_stop
 from postroom.operate.suppressing import SuppressionPage
 from postroom.operate.suppression_lists import ImportReport
@@ -185,6 +186,8 @@ async def import_suppressions(
     Stopped in the middle, what was taken in is there, and the same list again does the rest.
     """
     async with on_disk(request) as path:
+        if not path.stat().st_size:
+            raise InvalidEmail("file", "is empty", "send the list as the body: addresses one a line, or CSV")
         with await workshop_of(request).do(path.open, "rb") as file:
             report = await operations.import_suppressions(
                 file,

@@ -19,6 +19,7 @@ from playwright.sync_api import Browser
 from postroom import AsyncRegions, Email, Regions
 from postroom.campaigns.looking.pages import find_enrolments
 from postroom.config import load_shared
+from postroom.operate import Operations
 from postroom.testing import ScriptedSmtp
 from postroom.web import desk
 from postroom.work.thread import WorkerThread
@@ -27,6 +28,7 @@ from tests.browser.entrance import PASSWORD, code_in_mail, give_code, give_passw
 from tests.browser.furnish import GUESTS, furnish, past_traffic, stop_some
 from tests.browser.house import House, Pages
 from tests.browser.outreach import LINKS, WORKSPACE, outreach
+from tests.browser.returned import answered, come_back
 from tests.regions.continents import session_in, silent_server
 from tests.work.office import wait_until
 
@@ -68,10 +70,25 @@ def pages(house: House) -> dict[str, str]:
         "replay": f"{QUEUE}/{booking.id}/replay",
         "suppressions": "/admin/suppressions",
         "suppressions-empty": "/admin/suppressions?q=somebody@nowhere.example",
+        **returned_pages(house),
         **campaign_pages(house),
         "audit": "/admin/audit",
         "account": "/admin/account",
         "missing": f"{QUEUE}/00000000-0000-7000-8000-000000000000",
+    }
+
+
+def returned_pages(house: House) -> dict[str, str]:
+    """What came back: all of it, what is unclear, and one of each sort."""
+    found = Operations(house.outbox).returns().returns
+    bounced = next(each.kept.id for each in found if each.entry is not None)
+    unreadable = next(each.kept.id for each in found if each.kept.what == "unreadable")
+    return {
+        "returns": "/admin/returns",
+        "returns-unclear": "/admin/returns?unclear=1",
+        "returns-empty": "/admin/returns?q=somebody@nowhere.example",
+        "return": f"/admin/returns/{bounced}",
+        "return-unreadable": f"/admin/returns/{unreadable}",
     }
 
 
@@ -174,6 +191,8 @@ def main(folder: Path, best: Path | None) -> None:
         furnish(house)
         stop_some(house)
         outreach(house)
+        come_back(house)
+        answered(house)
         past_traffic(house)
         with house.worker(), chromium() as browser:
             state = enter(browser, house, folder)

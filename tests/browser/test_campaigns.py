@@ -101,7 +101,7 @@ def test_a_campaign_is_filled_checked_launched_watched_paused_and_resumed(house:
     expect(page.get_by_text("Ended: there is no more news")).to_be_visible()
     expect(page.get_by_role("button", name="Launch again…")).to_be_visible()
     page.get_by_role("link", name="ada@x.example").click()
-    page.get_by_role("link", name="About Engines").click()
+    page.locator("#thread").get_by_role("link", name="About Engines").click()
     expect(page.get_by_role("heading", name="About Engines")).to_be_visible()
 
 

@@ -33,6 +33,7 @@ REPLAY = "/api/admin/outbox/{id}/replay"
 
 CAMPAIGN = "/api/campaigns/{id}"
 """Beneath it, what names no workspace is about one that is there."""
+THERE = {"id": "spring", "prospect": "p1"}
 
 formats.register()
 
@@ -107,5 +108,7 @@ def _keeps_to_it(case: Any, described: Described) -> None:
         if case.operation.path == REPLAY:
             case.path_parameters = {"id": described.replayable()}
         if case.operation.path.startswith(CAMPAIGN) and not (case.query or {}).get("workspace"):
-            case.path_parameters = {"id": "spring"}
+            case.path_parameters = {
+                name: THERE.get(name, value) for name, value in (case.path_parameters or {}).items()
+            }
     case.call_and_validate(app=described.app, headers={"Authorization": f"Bearer {described.token}"})

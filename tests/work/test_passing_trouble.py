@@ -99,7 +99,7 @@ def test_a_worker_outlasts_sessions_that_are_ended_for_being_idle(
     office = postgres_office
     office.server.script(at="dot", delay=0.3)
     ids = office.enqueue(6)
-    with setting(administrator, "idle_session_timeout", "30ms"):
+    with setting(administrator, "idle_session_timeout", "100ms"):
         worker = office.start_worker("--until-idle", options="connections=1")
         sent_once(office, ids, worker)
 

@@ -216,7 +216,7 @@ async def scheduled_emails(
 
 
 @router.get("/campaigns/{id}/prospects/{prospect}")
-async def show_prospect(asked: Looking, id: Segment, prospect: Segment) -> Success[ProspectShape]:
+async def show_prospect(asked: LookingAtOne, id: Segment, prospect: Segment) -> Success[ProspectShape]:
     """One prospect in a campaign: each mail to them, and what left, came back and was done, in order of time."""
     found = await asked.looks.person(asked.workspace, id_in(id), id_in(prospect, "prospect"), workspaces=asked.seen)
     return Success(data=ProspectShape.of(found))

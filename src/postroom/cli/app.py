@@ -33,7 +33,7 @@ COMMANDS: dict[str, Outline] = {
     ),
     "sender": Outline(
         "dispatching.sender",
-        "Send what messages from RabbitMQ name until stopped. SIGTERM lets what is under way finish.",
+        "Send what messages from RabbitMQ name, and campaigns, until stopped. SIGTERM lets what is under way finish.",
     ),
     "web": Outline("web.web", "Serve the admin app: the dashboard, the email queue and the JSON API."),
     "inbox": Outline("inbox.inbox", "Take every email, send none on, and show them on a page. For development only."),

@@ -69,8 +69,7 @@ def sender(
     metrics_port: MetricsPort = None,
     metrics_host: MetricsHost = "127.0.0.1",
 ) -> None:
-    """Send what messages from RabbitMQ name, and mail of campaigns, until stopped. SIGTERM lets what is under way
-    finish."""
+    """Send what messages from RabbitMQ name, and campaigns, until stopped. SIGTERM lets what is under way finish."""
     settings = _settings(target, broker)
     settings = with_smtp(settings, smtp)
     routes_of(settings, always=True)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import tracemalloc
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -130,17 +128,6 @@ def test_what_was_seen_is_known_by_its_first_line() -> None:
             1,
             1,
         ]
-
-
-def test_one_thread_after_another_may_ask_what_was_seen() -> None:
-    """An event loop has each batch of a file read in whichever thread is free."""
-    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
-        seeing = one.submit(ExitStack).result()
-        seen = one.submit(seeing.enter_context, nothing_seen()).result()
-
-        assert one.submit(seen.before, "a", 1).result() is None
-        assert other.submit(seen.before, "a", 2).result() == 1
-        other.submit(seeing.close).result()
 
 
 def test_headings_mean_what_people_call_them() -> None:

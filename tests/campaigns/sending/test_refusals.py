@@ -90,7 +90,6 @@ def test_a_refusal_for_good_is_a_hard_bounce_p12(post: Post, at: str) -> None:
         ("rcpt", "554 5.7.1 relay access denied"),
         ("rcpt", "552 5.2.2 mailbox full"),
         ("rcpt", "550 5.1.1 rejected: listed at zen.spamhaus.org; see our policy"),
-        ("mail", "553 5.1.8 sender's domain does not exist"),
         ("dot", "550 user unknown"),
         ("dot", "554 5.7.1 spam"),
     ],
@@ -105,6 +104,18 @@ def test_any_other_refusal_stops_nobody_p12(post: Post, at: str, reply: str) -> 
     assert (stage.mail(REFUSED).state, stage.mail(REFUSED).reason) == ("dead", "permanent")
     assert returned(stage, stage.mail(REFUSED).id) == []
     assert ended(stage) == {"spring": ("stopped", "permanent"), "summer": ("completed", None)}
+    assert entries(stage) == []
+    assert balanced(stage, "spring", "summer")
+
+
+def test_a_refusal_of_the_sender_says_nothing_of_the_prospect(post: Post) -> None:
+    two_campaigns(post)
+    post.server.script(at="mail", reply="553 5.1.8 sender's domain does not exist", times=1)
+    work(post)
+    stage = post.stage
+
+    assert stage.mail(REFUSED).state == "leaving", "it is kept until somebody resumes the sender"
+    assert returned(stage, stage.mail(REFUSED).id) == []
     assert entries(stage) == []
     assert balanced(stage, "spring", "summer")
 

@@ -18,7 +18,11 @@ CREATE INDEX postroom_returns_workspace_what ON postroom_returns (workspace, wha
 CREATE INDEX postroom_returns_workspace_address ON postroom_returns (workspace, address, id)
     WHERE workspace IS NOT NULL AND address <> '';
 
--- What people did to one prospect of a campaign.
-CREATE INDEX postroom_audit_prospect
-    ON postroom_audit (coalesce(json_extract(detail, '$.workspace'), ''), json_extract(detail, '$.prospect'), id)
+-- What people did to one prospect of a campaign. Columns, for tools that compare schemas do not know of indexes on
+-- expressions.
+ALTER TABLE postroom_audit ADD COLUMN workspace TEXT
+    GENERATED ALWAYS AS (coalesce(json_extract(detail, '$.workspace'), '')) VIRTUAL;
+ALTER TABLE postroom_audit ADD COLUMN prospect TEXT
+    GENERATED ALWAYS AS (json_extract(detail, '$.prospect')) VIRTUAL;
+CREATE INDEX postroom_audit_prospect ON postroom_audit (workspace, prospect, id)
     WHERE what IN ('campaign_pause_prospect', 'campaign_resume_prospect', 'campaign_stop_prospect');

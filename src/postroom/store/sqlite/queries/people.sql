@@ -172,7 +172,6 @@ LIMIT :limit;
 SELECT id, at, actor, what, address, detail
 FROM postroom_audit
 WHERE what IN ('campaign_pause_prospect', 'campaign_resume_prospect', 'campaign_stop_prospect')
-    AND coalesce(json_extract(detail, '$.workspace'), '') = :workspace
-    AND json_extract(detail, '$.prospect') = :prospect
+    AND workspace = :workspace AND prospect = :prospect
 ORDER BY id DESC
 LIMIT :limit;

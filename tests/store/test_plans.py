@@ -28,7 +28,7 @@ from postroom.store.ids import FIRST, new_id
 from postroom.store.plan import Plan, ask
 from postroom.store.queries import ParameterStyle
 from postroom.store.recall import Accepted, recall
-from postroom.store.returns import Mention, Note
+from postroom.store.returns import Mention, Note, emails_returned
 from postroom.store.suppressions import suppressions, suppressions_of, suppressions_since
 from postroom.store.wording import Worded, put_words
 from postroom.vocabulary import BounceClass, LeaseToken, Priority, Return
@@ -170,6 +170,7 @@ VERBS: dict[str, Callable[[House], Plan[Any]]] = {
     "renew": lambda house: claims.renew(house.claims, lease=LEASE),
     "note_dots": lambda house: claims.note_dots(house.claims),
     "release": lambda house: claims.release(house.claims),
+    "emails that something came back of": lambda house: emails_returned([claim.id for claim in house.claims]),
     "defer": lambda house: claims.defer(house.claims, until=datetime.now(UTC), reason="later"),
     "reserve": lambda house: dispatch.reserve(worker="s", lease=LEASE, seats=dict.fromkeys(Priority, 200)),
     "reserve of routes": lambda house: dispatch.reserve(

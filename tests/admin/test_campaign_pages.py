@@ -593,10 +593,47 @@ async def test_the_calendar_is_drawn_for_the_mails_and_says_what_it_cuts(browser
     page = await browser.get(PAGE)
 
     assert "50 a day</span>" in page.text
-    assert "may leave, up to 1,000: more than is drawn" in text_of(page)
-    cut = [" day-beyond" in each for each in re.findall(r"; 1,000 may leave</title>.*?</g>", page.text)]
-    assert cut == [True] * len(cut)
+    assert "may leave up to 1,000 a day may leave: more than is drawn" in text_of(page)
+    lines = [
+        [name for name in ("; 10 ", "; 5 ", "; 1,000 ") if name in each]
+        for each in re.findall(r"<title>([^<]*)</title>(?:(?!</g>).)*day-ceiling", page.text)
+    ]
+    assert lines == [["; 10 "], ["; 5 "]], "there is a line where there is room for it"
     assert re.search(r"The busiest day is Thu 12 Mar: 45 planned; 1,000 may leave by quota and ramp-up\.", page.text)
+
+
+async def test_a_day_that_is_not_full_does_not_reach_the_edge_nor_a_line(browser: AsyncClient) -> None:
+    """Five of twenty stood up to a line at the edge of the drawing, and looked like all that may leave."""
+    await drafted(browser)
+    await upload(browser, b"email,name\n" + b"".join(b"p%d@many.example,P\n" % number for number in range(3)))
+    await press(browser, SENDING, SENDING, **{**SETTINGS, "version": "1", "daily_quota": "20", "ramp_up": ""})
+    page = await browser.get(PAGE)
+    calendar = page.text.partition('id="calendar"')[2].partition("</figure>")[0]
+
+    assert "Mon 9 Mar: 5 planned; 20 may leave" in calendar
+    assert 'y="80.0" width="78.17" height="80.0"' in calendar, "half of ten"
+    assert ("day-ceiling" in calendar, "key-allowed" in calendar) == (False, False)
+    assert "up to 20 a day may leave: more than is drawn" in text_of(page)
+    assert "other campaigns" not in calendar
+
+
+async def test_a_day_that_is_full_reaches_its_line_beneath_the_edge(browser: AsyncClient) -> None:
+    await drafted(browser)
+    await press(browser, SENDING, SENDING, **{**SETTINGS, "version": "1", "daily_quota": "2", "ramp_up": ""})
+    calendar = (await browser.get(PAGE)).text.partition('id="calendar"')[2].partition("</figure>")[0]
+
+    assert "5 a day</span>" in calendar
+    assert ('y="96.0" width="78.17" height="64.0"' in calendar, 'y1="96.0"' in calendar) == (True, True)
+    assert "key-allowed" in calendar
+
+
+async def test_what_other_campaigns_send_is_in_the_legend_where_they_send(browser: AsyncClient) -> None:
+    await launched(browser)
+    assert (await press(browser, LIST, LIST, **{**NEW, "name": "Summer", "senders": ["grace"]})).status_code == 303
+    summer = PAGE.replace("spring", "summer")
+    await upload(browser, b"email,name,company\neve@x.example,Eve,Apples\n", summer)
+
+    assert 'class="key-others"' in (await browser.get(summer)).text
 
 
 # The sequence
@@ -624,6 +661,19 @@ async def test_a_preview_says_what_a_prospect_gets_and_names_what_is_missing_bes
     assert re.search(r'id="text-3-wrong">there is no &#39;city&#39;; ', shown.text)
     assert ">See you in {{ city }}</textarea>" in shown.text
     assert "Version 1." in text_of(await browser.get(SEQUENCE)), "a preview saves nothing"
+
+
+async def test_a_preview_says_that_the_link_to_unsubscribe_will_be_the_reader_s_own(browser: AsyncClient) -> None:
+    await drafted(browser)
+    shown = await press(
+        browser, SEQUENCE, SEQUENCE, act="preview", prospect="bob@x.example",
+        **steps("Stop: {{ unsubscribe_url }}", "No link"),
+    )  # fmt: skip
+
+    assert "{{ unsubscribe_url }}" in text_of(shown).partition("Words to use: ")[2].partition("First mail")[0]
+    assert "unsubscribe.invalid" not in shown.text
+    assert text_of(shown).count("/u/… stands for a link to unsubscribe of their own") == 1
+    assert "Stop: https://" in text_of(shown)
 
 
 async def test_saving_makes_a_new_version_and_the_same_steps_none(browser: AsyncClient) -> None:

@@ -124,6 +124,33 @@ def test_a_sequence_is_written_and_previewed_without_any_script(house: House, pl
     expect(page.get_by_text("Version 2.")).to_be_visible()
 
 
+STANDING = """
+[...document.querySelectorAll(".day-axis > span")].flatMap((column, number) => {
+  if (!column.textContent) return [];
+  const date = column.firstElementChild.getBoundingClientRect();
+  const bar = document.querySelectorAll("#calendar g.bar")[number].getBoundingClientRect();
+  return [[date.left, date.right, bar.left, bar.right]];
+})
+"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_each_date_of_the_calendar_stands_beneath_its_own_day(house: House, plain_page: Page, width: int) -> None:
+    """Of an even number of days none is in the middle."""
+    open_always(plain_page, house)
+    draft(plain_page, house)
+    fill(house, "spring-letter", table(8))
+    plain_page.set_viewport_size({"width": width, "height": 800})
+    plain_page.reload()
+    first, middle, last = plain_page.evaluate(STANDING)
+
+    assert plain_page.locator(".day-axis > span").count() == 8
+    for left, right, start, end in (first, middle, last) if width == 1280 else (middle,):
+        assert abs((left + right) - (start + end)) < 2, "in the middle of it"
+    assert first[0] >= first[2] - 1, "and none sticks out"
+    assert last[1] <= last[3] + 1
+
+
 def test_on_a_phone_nothing_is_wider_than_the_screen_and_everything_can_be_hit(house: House, browser: Browser) -> None:
     outreach(house)
     with phone(browser) as page:

@@ -16,6 +16,8 @@ WIDTH = 720
 HEIGHT = 160
 ROOMY = 2
 """How many times the mails of the busiest day may leave on a day before the drawing goes by the mails alone."""
+HEADROOM = 10
+"""Above so many parts of the drawing at least one more is left free."""
 LEAST = 2.0
 """The least height of a part that counts at least one mail."""
 BEFORE, BEHIND = 21, 42
@@ -48,9 +50,9 @@ class Day:
     width: float
     pieces: tuple[Piece, ...]
     ceiling: float | None
-    """Where the line of what may leave is drawn."""
+    """Where the line of what may leave is drawn; None where there is none, and where it is beyond the drawing."""
     beyond: bool
-    """More may leave than there is room for in the drawing: the line is at its edge."""
+    """More may leave than there is room for in the drawing."""
 
     @property
     def mails(self) -> int:
@@ -83,6 +85,16 @@ class Calendar:
         return max((day.allowed for day in self.days if day.beyond and day.allowed), default=None)
 
     @property
+    def bounded(self) -> bool:
+        """Whether what may leave is drawn on any day."""
+        return any(day.ceiling is not None for day in self.days)
+
+    @property
+    def shared(self) -> bool:
+        """Whether other campaigns have mail on any day that is drawn."""
+        return any(day.others for day in self.days)
+
+    @property
     def first(self) -> date:
         return self.days[0].day
 
@@ -93,6 +105,11 @@ class Calendar:
     @property
     def last(self) -> date:
         return self.days[-1].day
+
+    @property
+    def named(self) -> tuple[date, date, date]:
+        """The days whose date stands beneath the drawing."""
+        return self.first, self.middle, self.last
 
     @property
     def busy(self) -> tuple[Day, ...]:
@@ -163,9 +180,13 @@ def _sum(facts: Facts, day: date) -> int:
 
 
 def _top(facts: Facts, allowed: Mapping[date, int | None]) -> int:
-    """The upper edge: of the mails, and of what may leave where that is not so much that it would flatten them."""
+    """The upper edge: above the mails, and above what may leave where that is not so much that it would flatten them.
+
+    A bar at the edge would look like a day that is full.
+    """
     mails = max(_sum(facts, day) for day in allowed)
-    return round_up(max(mails, *(each for each in allowed.values() if each and each <= ROOMY * mails), 1))
+    highest = max([mails, *(each for each in allowed.values() if each and each <= ROOMY * mails)])
+    return round_up(highest + max(highest // HEADROOM, 1))
 
 
 def _allowed(facts: Facts, day: date) -> int | None:
@@ -179,6 +200,7 @@ def _allowed(facts: Facts, day: date) -> int | None:
 
 
 def _day(facts: Facts, day: date, x: float, width: float, top: int, allowed: int | None) -> Day:
+    beyond = allowed is not None and allowed > top
     counts = {"sent": facts.sent.get(day, 0), "planned": facts.planned.get(day, 0), "others": facts.others.get(day, 0)}
     return Day(
         day=day,
@@ -188,8 +210,8 @@ def _day(facts: Facts, day: date, x: float, width: float, top: int, allowed: int
         x=round(x, 2),
         width=round(width, 2),
         pieces=tuple(_stacked(counts, top)),
-        ceiling=None if allowed is None else round(max(HEIGHT - allowed / top * HEIGHT, 1), 2),
-        beyond=allowed is not None and allowed > top,
+        ceiling=None if allowed is None or beyond else round(HEIGHT - allowed / top * HEIGHT, 2),
+        beyond=beyond,
     )
 
 

@@ -137,6 +137,8 @@ async def test_a_new_campaign_is_a_draft_under_an_id_made_of_its_name(browser: A
         ({"id": "a:b"}, 'id="new-id-hint"'),
         ({"subject": ""}, 'id="new-subject-hint"'),
         ({"text": ""}, 'class="wrong" id="new-text-hint"'),
+        ({"text": "Hello {{ name"}, 'class="wrong" id="new-text-hint">line 1: '),
+        ({"subject": "{% if %}"}, 'class="wrong" id="new-subject-hint">line 1: '),
         ({"name": " "}, 'id="new-name-hint"'),
     ],
 )

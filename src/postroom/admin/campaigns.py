@@ -11,6 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 from postroom.accounts.values import Person, Role
 from postroom.admin.addresses import plain
 from postroom.admin.campaign_contexts import CampaignsPage
+from postroom.admin.campaign_forms import unreadable
 from postroom.admin.campaign_page import campaign_page, prospect_page
 from postroom.admin.campaign_places import Place, campaigns_of, id_in, looks_of, outlook_of, place_of, words
 from postroom.admin.campaign_wording import explained
@@ -18,6 +19,7 @@ from postroom.admin.notices import read_notice, with_notice
 from postroom.admin.places import actor_of, may_act
 from postroom.admin.rendering import render
 from postroom.admin.security import needs
+from postroom.admin.workshop import workshop_of
 from postroom.campaigns.arithmetic.gate import Wait
 from postroom.campaigns.drafts.describing import Description
 from postroom.campaigns.values import Campaign, Sender, Sequence, Step
@@ -47,6 +49,7 @@ async def new(request: Request, person: Operator) -> Response:
     senders = tuple(plain(each) for each in form.getlist("senders"))
     try:
         description = _described(given, senders)
+        await workshop_of(request).do(_insist_on_reading, description)
         made = await campaigns_of(request).new(
             place.workspace, description, by=actor_of(request, person), workspaces=person.workspaces
         )
@@ -111,6 +114,12 @@ def _described(given: dict[str, str], senders: tuple[str, ...]) -> Description:
         senders=(sender,) if sender else (),
         sender_ids=ids,
     )
+
+
+def _insist_on_reading(description: Description) -> None:
+    """What nobody could read is refused beside its field, and not only by the check before a launch."""
+    if description.sequence and (errors := unreadable(description.sequence.steps)):
+        raise errors[0]
 
 
 def _first_step(id: str, given: dict[str, str]) -> Sequence:

@@ -16,7 +16,7 @@ from starlette.datastructures import FormData
 from postroom.accounts.values import Person, Role
 from postroom.admin.addresses import plain
 from postroom.admin.campaign_contexts import SequencePage, StepForm
-from postroom.admin.campaign_forms import number_in
+from postroom.admin.campaign_forms import number_in, unreadable
 from postroom.admin.campaign_places import Place, campaigns_of, id_in, looks_of, place_of, words
 from postroom.admin.contents import preview_of
 from postroom.admin.notices import Notice, read_notice, with_notice
@@ -24,8 +24,9 @@ from postroom.admin.places import actor_of, may_act
 from postroom.admin.rendering import render
 from postroom.admin.security import content_policy, needs
 from postroom.admin.workshop import workshop_of
-from postroom.campaigns.drafts.rendering import Wording
+from postroom.campaigns.drafts.rendering import Wording, known_of
 from postroom.campaigns.values import MOST_STEPS, Prospect, Sequence, Step
+from postroom.compose.unsubscribing import PLACE
 from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.templates.found import find_portals
 from postroom.templates.portal import Portal
@@ -115,8 +116,9 @@ async def _page(
 ) -> Response:
     somebody = await _somebody(request, person, place, campaign, prospect)
     if preview and somebody is not None:
-        portals = find_portals(campaigns_of(request).settings.portals)
-        steps = await workshop_of(request).do(_previewed, steps, somebody, portals)
+        settings = campaigns_of(request).settings
+        link = f"{settings.public_url or 'https://…'}{PLACE}…"
+        steps = await workshop_of(request).do(_previewed, steps, somebody, find_portals(settings.portals), link)
     page = SequencePage(
         place=place,
         sequence=sequence,
@@ -125,7 +127,7 @@ async def _page(
         campaign=campaign,
         prospect=somebody.address if somebody else prospect,
         previewed=preview and somebody is not None,
-        known=tuple(sorted(somebody.variables())) if somebody else (),
+        known=tuple(sorted(known_of(somebody))) if somebody else (),
         problem=_in_general(problem, preview, somebody, prospect),
         refused=problem is not None and problem.field.startswith("steps["),
     )
@@ -209,17 +211,14 @@ def _form_of(step: Step) -> StepForm:
 
 
 def _meant(id: str, name: str, forms: tuple[StepForm, ...]) -> tuple[Sequence | None, list[InvalidCampaign]]:
-    """What the form means; or everything that is wrong with it, also templates that nobody could read.
-
-    Whether a portal is there is left to the check of a campaign: who sends may know more of them than the desk.
-    """
+    """What the form means; or everything that is wrong with it, also templates that nobody could read."""
     steps, errors = [], []
     for form in forms:
         try:
             steps.append(_step_of(form))
         except InvalidCampaign as error:
             errors.append(error)
-    errors += [error for error in Wording(tuple(steps), {}).check() if not error.field.endswith(".template")]
+    errors += unreadable(steps)
     if not errors:
         try:
             return Sequence(id=id, name=name or id, steps=tuple(steps)), []
@@ -241,8 +240,13 @@ def _step_of(form: StepForm) -> Step:
     )
 
 
-def _previewed(steps: tuple[StepForm, ...], somebody: Prospect, portals: Mapping[str, Portal]) -> tuple[StepForm, ...]:
-    """Each step as they would get it, or what is wrong with it. In a thread: templates may take a while."""
+def _previewed(
+    steps: tuple[StepForm, ...], somebody: Prospect, portals: Mapping[str, Portal], link: str
+) -> tuple[StepForm, ...]:
+    """Each step as they would get it, or what is wrong with it. In a thread: templates may take a while.
+
+    `link` stands where their own to unsubscribe will be, which is made with the mail.
+    """
     shown: list[StepForm] = []
     subject = ""
     for form in steps:
@@ -252,8 +256,16 @@ def _previewed(steps: tuple[StepForm, ...], somebody: Prospect, portals: Mapping
             shown += _told((form,), error)
             continue
         subject = said.subject or (subject if subject.startswith("Re: ") else f"Re: {subject or '…'}")
-        html = preview_of(said.html, remote_images=False, inline={}).document if said.html else ""
-        shown.append(replace(form, preview=replace(said, subject=subject), html_preview=html))
+        linked = said.linked(link)
+        html = preview_of(linked.html, remote_images=False, inline={}).document if linked.html else ""
+        shown.append(
+            replace(
+                form,
+                preview=replace(linked, subject=subject),
+                html_preview=html,
+                stand_in=link if linked != said else "",
+            )
+        )
     return tuple(shown)
 
 

@@ -289,6 +289,22 @@ async def test_a_check_names_what_is_wrong_and_a_launch_with_it_is_not_offered(b
     assert 'class="status status-draft"' in (await browser.get(PAGE)).text
 
 
+async def test_a_part_of_a_draft_that_a_check_finds_wrong_is_not_ticked_off(browser: AsyncClient) -> None:
+    await drafted(browser, text="Hello {{ nmae }}")
+    unchecked, checked = await browser.get(PAGE), await browser.get(f"{PAGE}&check=1")
+    form = {"act": "save", "version": "1", **steps("Hello {{ name }}")}
+    await press(browser, SEQUENCE, SEQUENCE, **form)
+    mended = await browser.get(f"{PAGE}&check=1")
+
+    ticked = [
+        re.findall(r'<li class="([a-z-]+)">', each.text.partition('class="ways"')[2].partition("</ol>")[0])
+        for each in (unchecked, checked, mended)
+    ]
+    assert ticked == [["done"] * 4, ["done", "wrong-way", "done", "done"], ["done"] * 4]
+    primary = ['class="primary" id="act-launch"' in each.text for each in (unchecked, checked, mended)]
+    assert primary == [True, False, True]
+
+
 async def test_a_check_of_an_empty_draft_says_what_to_do_on_the_page_and_not_in_a_shell(browser: AsyncClient) -> None:
     assert (await press(browser, LIST, LIST, **NEW)).status_code == 303
     checked = await browser.get(f"{PAGE}&check=1")

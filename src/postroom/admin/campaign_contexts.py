@@ -15,7 +15,7 @@ from postroom.admin.campaign_funnel import Funnel, funnel_of
 from postroom.admin.campaign_places import Place, segment
 from postroom.admin.campaign_wording import Explained
 from postroom.campaigns.arithmetic.window import Opening
-from postroom.campaigns.drafts.checking import Checked
+from postroom.campaigns.drafts.checking import Checked, Severity
 from postroom.campaigns.drafts.forecasting import Forecast, Outlook
 from postroom.campaigns.drafts.rendering import Words
 from postroom.campaigns.drafts.sequences import SequenceOutline
@@ -192,6 +192,11 @@ class CampaignPage:
         return ACTS[self.status]
 
     @property
+    def wrong(self) -> frozenset[str]:
+        """The parts of a draft in which its check has found an error."""
+        return frozenset(each.part for each in self.findings if each.severity is Severity.ERROR)
+
+    @property
     def launched(self) -> bool:
         """Whether it ever was; what was cancelled as a draft has neither mails nor days."""
         return self.whole.campaign.launched_at is not None
@@ -292,6 +297,8 @@ class StepForm:
     preview: Words | None = None
     html_preview: str = ""
     """A document for a frame without rights."""
+    stand_in: str = ""
+    """What stands in the preview for the reader's own link to unsubscribe, if the words have it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

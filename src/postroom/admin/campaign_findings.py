@@ -12,6 +12,12 @@ from postroom.campaigns.drafts.whole import Draft
 
 _STEP = re.compile(r"steps\[(\d+)\]")
 _ABOUT_SENDING = ("settings", "daily_quota", "ramp_up", "sending_days")
+_PARTS = {
+    "prospects": re.compile("prospects"),
+    "sequence": _STEP,
+    "senders": re.compile("senders"),
+    "sending": re.compile("|".join(_ABOUT_SENDING)),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +38,11 @@ class Finding:
     @property
     def more(self) -> bool:
         return self.count > len(self.people)
+
+    @property
+    def part(self) -> str:
+        """Which part of a draft it is about: `prospects`, `sequence`, `senders` or `sending`; empty where none is."""
+        return next((part for part, said in _PARTS.items() if said.match(self.field)), "")
 
 
 def people_in(checked: Checked) -> tuple[str, ...]:

@@ -34,7 +34,9 @@ def test_a_campaign_is_launched_once_and_says_why_its_mails_wait(postroom: Comma
     postroom("campaign", "settings", "--daily-quota", "50", "--start-hour", "0")
     assert postroom("campaign", "launch", spring).out.splitlines() == ["4 mails scheduled; the campaign is running."]
     again = postroom("campaign", "launch", spring, "--json").json
-    assert again == {"scheduled": 0, "skipped": {"already_scheduled": 2}, "errors": [], "status": "running"}
+    assert again == {
+        "scheduled": 0, "revived": 0, "skipped": {"already_scheduled": 2}, "errors": [], "status": "running",
+    }  # fmt: skip
     waiting = postroom("campaign", "waiting", spring, "--json").json["mails"]
     assert [(each["step"], each["reason"]) for each in waiting] == [
         (1, None), (2, "waiting_step"), (1, None), (2, "waiting_step"),
@@ -64,6 +66,19 @@ def test_a_campaign_is_paused_resumed_and_cancelled(postroom: CommandLine, sprin
     assert postroom("campaign", "launch", spring).code == 2
     assert postroom("campaign", "launch", spring, "--again").code == 0
     assert postroom("campaign", "waiting", spring, "--workspace", "another").code == 1
+
+
+def test_a_cancelled_campaign_that_is_launched_again_says_what_leaves_after_all(
+    postroom: CommandLine, spring: str
+) -> None:
+    postroom("campaign", "launch", spring)
+    postroom("campaign", "cancel", spring)
+    told = postroom("campaign", "launch", spring, "--again").out
+    assert told == "4 mails will leave after all; the campaign is running.\n"
+
+    postroom("campaign", "cancel", spring)
+    again = postroom("campaign", "launch", spring, "--again", "--json").json
+    assert again == {"scheduled": 0, "revived": 4, "skipped": {}, "errors": [], "status": "running"}
 
 
 def test_the_status_of_a_campaign_says_what_became_of_its_mails_and_whether_the_books_add_up(

@@ -181,13 +181,15 @@ class SendersShape(Shape):
 class LaunchShape(Shape):
     """What a launch came to. Where it is not `done` and there are no `errors`, it goes on: ask again.
 
-    `scheduled` counts mails (of one that goes on, those that there are by now), `skipped` prospects, `reasons` the
-    latter by reason; `errors` says why it came to no end. `prospects` is how many were gone through so far.
+    `scheduled` counts mails (of one that goes on, those that there are by now), `revived` those of a cancelled launch
+    that wait again, `skipped` prospects, `reasons` the latter by reason; `errors` says why it came to no end.
+    `prospects` is how many were gone through so far.
     """
 
     done: bool
     status: CampaignStatus
     scheduled: int
+    revived: int = 0
     skipped: int
     reasons: dict[str, int]
     errors: list[str]
@@ -199,6 +201,7 @@ class LaunchShape(Shape):
             done=not launched.errors,
             status=launched.status,
             scheduled=launched.scheduled,
+            revived=launched.revived,
             skipped=sum(launched.skipped.values()),
             reasons=dict(launched.skipped),
             errors=list(launched.errors),

@@ -91,13 +91,22 @@ def _tell_launched(launched: Launched, *, json: bool) -> None:
     if json:
         print_json(launched_record(launched))
     else:
-        _say(f"{count_of(launched.scheduled, 'mail')} scheduled; the campaign is {launched.status}.")
+        _say(f"{_mails_that_leave(launched)}; the campaign is {launched.status}.")
         for reason, count in launched.skipped.items():
             _say(f"{count_of(count, 'prospect')} skipped: {reason}.")
         for error in launched.errors:
             standard_error().print(Text(error), soft_wrap=True)
     if launched.status not in (CampaignStatus.RUNNING, CampaignStatus.COMPLETED):
         raise typer.Exit(int(ExitCode.NOT_DONE))
+
+
+def _mails_that_leave(launched: Launched) -> str:
+    """`16 mails will leave after all`, where a cancelled campaign was launched again."""
+    scheduled = f"{count_of(launched.scheduled, 'mail')} scheduled"
+    if not launched.revived:
+        return scheduled
+    revived = f"{count_of(launched.revived, 'mail')} will leave after all"
+    return f"{scheduled}, {revived}" if launched.scheduled else revived
 
 
 @contextmanager

@@ -59,7 +59,7 @@ class CampaignActs(Shell):
         doing = self._launch(workspace, id, portals or {}, again=again, progress=progress)
         yield line(by, "campaign_launch", state="begun", **asked)
         done = yield from refused_on_record(doing, by, "campaign_launch", state="stopped", **asked)
-        told = {"scheduled": done.scheduled, "skipped": dict(done.skipped) or None}
+        told = {"scheduled": done.scheduled, "revived": done.revived or None, "skipped": dict(done.skipped) or None}
         yield line(by, "campaign_launch", state="done", **asked, **told)
         return done
 

@@ -73,6 +73,7 @@ def checked_record(checked: Checked) -> dict[str, Any]:
 def launched_record(launched: Launched) -> dict[str, Any]:
     return {
         "scheduled": launched.scheduled,
+        "revived": launched.revived,
         "skipped": dict(launched.skipped),
         "errors": list(launched.errors),
         "status": launched.status.value,

@@ -27,7 +27,7 @@ from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.store.plan import Course, Plan, drive
 from postroom.store.suppressions import Stop, suppress
 from postroom.vocabulary import CampaignStatus, EnrolmentStatus, MailState, SuppressionReason, SuppressionScope
-from tests.campaigns.sending.stage import MONDAY, OFFICE, SHOP, Stage, step
+from tests.campaigns.sending.stage import MONDAY, OFFICE, SHOP, Stage, fails, step
 
 
 def some_of(course: Course[object], stage: Stage, plans: int) -> None:
@@ -321,11 +321,26 @@ def test_a_campaign_that_was_cancelled_during_its_launch_is_launched_whole_on_pu
     stage.nothing_leaves()
     launched = stage.launch(again=True)
 
-    assert launched.scheduled == 4
+    assert (launched.scheduled, launched.revived, launched.skipped) == (4, 3, {})
     assert len([stage.send() for _ in range(7)]) == 7
     stage.nothing_leaves()
     assert stage.campaign().status is CampaignStatus.COMPLETED
     assert len({left.key for left in stage.log}) == 8
+
+
+def test_only_what_leaves_after_all_counts_as_revived(stage: Stage) -> None:
+    """An email that was cancelled stays so, and with it what would have followed."""
+    stage.settings()
+    stage.launched("spring", 3, (0, 1))
+    stage.send()
+    email = stage.claim()
+    stage.run(cancel_campaign(SHOP, "spring"))
+    stage.settle(fails(email, stage.clock.now, minutes=0))
+    stage.nothing_leaves()
+    launched = stage.launch(again=True)
+
+    assert (launched.scheduled, launched.revived, launched.skipped) == (0, 3, {"already_scheduled": 1})
+    assert sorted(stage.states().values()) == ["ready", "ready", "sent", "stopped", "stopped", "waiting"]
 
 
 def test_another_workspace_s_campaign_cannot_be_launched(stage: Stage) -> None:

@@ -50,9 +50,11 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launched:
-    """What a launch has come to; the numbers are mails for what was scheduled, prospects for what was not."""
+    """What a launch has come to; the numbers are mails for what is to leave, prospects for what is not."""
 
     scheduled: int = 0
+    revived: int = 0
+    """Mails of a cancelled launch that wait again."""
     skipped: Mapping[str, int] = field(default_factory=dict)
     """How many prospects were passed over, by reason."""
     errors: tuple[str, ...] = ()
@@ -65,6 +67,21 @@ class Launched:
 class _Tally:
     scheduled: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Begun:
+    """A launch before its first batch."""
+
+    campaign: Campaign
+    before: int
+    """How many prospects an earlier launch has gone through …"""
+    revived: Mapping[int, int]
+    """… and how many mails of these wait again, by the prospect's number."""
+
+    @property
+    def already_scheduled(self) -> int:
+        return self.before - len(self.revived)
 
 
 def launch(
@@ -81,9 +98,10 @@ def launch(
     it is. `progress` is told how many prospects were gone through.
     """
     tally = _Tally()
-    campaign, before = yield _begin(workspace, id, again=again)
+    begun = yield _begin(workspace, id, again=again)
+    campaign = begun.campaign
     if campaign.status is CampaignStatus.RUNNING:
-        tally.skipped[ALREADY] += before
+        tally.skipped[ALREADY] += begun.already_scheduled
         while True:
             campaign, seen = yield _batch(workspace, id, batch, tally)
             progress(seen)
@@ -93,6 +111,7 @@ def launch(
             yield from replan(workspace)
     return Launched(
         scheduled=tally.scheduled,
+        revived=sum(begun.revived.values()),
         skipped=dict(+tally.skipped),
         errors=_errors(campaign),
         status=campaign.status,
@@ -118,31 +137,39 @@ def _errors(campaign: Campaign) -> tuple[str, ...]:
 # ---------------------------------------------------------------- the beginning
 
 
-def _begin(workspace: str, id: str, *, again: bool) -> Plan[tuple[Campaign, int]]:
-    """Have the campaign run; with it, how many prospects an earlier launch has gone through."""
+def _begin(workspace: str, id: str, *, again: bool) -> Plan[_Begun]:
+    """Have the campaign run, and what was cancelled of it wait again."""
     yield from ring(workspace)
     campaign = yield from held_campaign(workspace, id)
+    revived: Mapping[int, int] = {}
     match campaign.status:
         case CampaignStatus.CANCELLED if not again:
             remedy = "launch it again on purpose, with again=True or --again"
             raise InvalidCampaign("status", f"the campaign {id!r} was cancelled", remedy)
         case CampaignStatus.CANCELLED:
-            yield from _back_from_cancelled(workspace, id)
+            revived = yield from _back_from_cancelled(workspace, id)
             yield from set_campaign(workspace, id, CampaignStatus.RUNNING)
         case CampaignStatus.DRAFT:
             yield from set_campaign(workspace, id, CampaignStatus.RUNNING)
         case _:
             pass
-    return (yield from held_campaign(workspace, id)), campaign.launched_to
+    running = yield from held_campaign(workspace, id)
+    return _Begun(campaign=running, before=campaign.launched_to, revived=revived)
 
 
-def _back_from_cancelled(workspace: str, id: str) -> Plan[None]:
-    """What had not left waits again. An email that was cancelled stays so, and with it what would have followed."""
+def _back_from_cancelled(workspace: str, id: str) -> Plan[Mapping[int, int]]:
+    """What had not left waits again: how many mails of each prospect, by number.
+
+    An email that was cancelled stays so, and with it what would have followed.
+    """
     yield ask("revive_enrolments", workspace=workspace, campaign=id, reason=CANCELLED)
-    yield ask("revive_mails", workspace=workspace, campaign=id, prospect=None, reason=CANCELLED)
+    rows = yield ask("revive_mails", workspace=workspace, campaign=id, prospect=None, reason=CANCELLED)
+    revived = Counter(int(number) for _, number in rows)
     stranded = yield ask("end_stranded", workspace=workspace, campaign=id, reason=CANCELLED)
     for (number,) in stranded:
         yield ask("stop_following", workspace=workspace, campaign=id, number=number, step=0, reason=CANCELLED)
+        revived.pop(int(number), None)
+    return revived
 
 
 def held_campaign(workspace: str, id: str) -> Plan[Campaign]:

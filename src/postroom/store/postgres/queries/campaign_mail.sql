@@ -186,7 +186,7 @@ WHERE workspace = :workspace::text
             AND n.prospect_id = postroom.campaign_mails.prospect_id
             AND n.status IN ('enrolled', 'active', 'paused')
     )
-RETURNING email_id::text;
+RETURNING email_id::text, number;
 
 -- Take the turn from a prospect for a while …
 -- name: hold_mails

@@ -182,7 +182,7 @@ WHERE workspace = :workspace
             AND n.prospect_id = postroom_campaign_mails.prospect_id
             AND n.status IN ('enrolled', 'active', 'paused')
     )
-RETURNING email_id;
+RETURNING email_id, number;
 
 -- Take the turn from a prospect for a while …
 -- name: hold_mails

@@ -101,6 +101,15 @@ def test_where_nothing_came_back_that_is_said(postroom: CommandLine, outbox: Out
     assert postroom("returns", "--source", EmailId("0198c5b2-0000-7000-8000-000000000000")).code == 1
 
 
+@pytest.mark.parametrize("options", [("--source", "abc"), ("--list", "--before", "abc")])
+def test_what_is_no_id_of_a_return_is_told_where_those_are_shown(
+    postroom: CommandLine, outbox: Outbox, options: tuple[str, ...]
+) -> None:
+    told = postroom("returns", *options)
+
+    assert (told.code, "`postroom returns --list` shows ids" in told.err) == (2, True)
+
+
 def test_a_maildir_is_taken_in(postroom: CommandLine, outbox: Outbox, tmp_path: Path) -> None:
     box = maildir(tmp_path / "box", bounce(), b"junk")
     told = postroom("returns", "--maildir", str(box))

@@ -110,9 +110,19 @@ def check_choice(ids: Sequence[str] | None, wanted: FilterOptions, options: ActO
 
 def email_id(text: str) -> EmailId:
     """An id in its canonical spelling."""
+    return _id(text, "an email", shown_by="postroom list")
+
+
+def return_id(text: str) -> str:
+    """The id of something that came back, in its canonical spelling."""
+    return _id(text, "anything that came back", shown_by="postroom returns --list")
+
+
+def _id(text: str, what: str, *, shown_by: str) -> EmailId:
+    """Ids are spelled alike, whatever they are of."""
     id = recognise.email_id(text.strip())
     if id is None:
-        raise ConfigurationError(f"{text!r} is not the id of an email; `postroom list` shows ids")
+        raise ConfigurationError(f"{text!r} is not the id of {what}; `{shown_by}` shows ids")
     return id
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from postroom.cli.choice import email_id
+from postroom.cli.choice import return_id
 from postroom.cli.moments import relative
 from postroom.cli.problems import ExitCode, fail
 from postroom.cli.screen import print_json, standard_error, standard_output
@@ -79,7 +79,7 @@ def show_kept(target: Target, kept: Kept, *, json: bool) -> None:
     if kept.listed and kept.source is not None:
         raise ConfigurationError("--list and --source exclude each other; choose one")
     if kept.source is not None:
-        _print_message(target, email_id(kept.source))
+        _print_message(target, return_id(kept.source))
     else:
         _print_list(target, kept, json=json)
 
@@ -91,7 +91,7 @@ def _print_list(target: Target, kept: Kept, *, json: bool) -> None:
     if kept.kind is not None and kept.kind not in KINDS:
         raise ConfigurationError(f"--kind is none of {', '.join(KINDS)}; choose one")
     search = ReturnSearch(kind=kept.kind, unclear=kept.unclear, about=kept.about or "")
-    before = email_id(kept.before) if kept.before else None
+    before = return_id(kept.before) if kept.before else None
     with target.outbox() as outbox:
         page = Operations(outbox).returns(search, limit=kept.limit, before=before)
     found = [view.kept for view in page.returns]

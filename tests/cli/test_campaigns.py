@@ -103,7 +103,21 @@ def test_an_import_is_told_to_programs(postroom: CommandLine, spring: str) -> No
 
     assert (told["rows"], told["counts"]["added"], told["enrolled"], told["fields"]) == (2, 2, 0, ["company"])
     Path("people.csv").write_text(PEOPLE.replace("Acme", "Omega"), "utf-8")
+    again = postroom("campaign", "import", "people.csv", "--json").json
+    assert (again["counts"]["unchanged"], again["differing"]) == (2, 1)
     assert postroom("campaign", "import", "people.csv", "--update", "--json").json["counts"]["updated"] == 1
+
+
+def test_an_import_says_how_many_differ_where_they_are_left_as_they_are(postroom: CommandLine, spring: str) -> None:
+    def first_line() -> str:
+        return postroom("campaign", "import", "people.csv").out.splitlines()[0]
+
+    first_line()
+    assert first_line() == "2 rows: 0 added, 0 updated, 2 unchanged, 0 duplicate, 0 refused."
+    Path("people.csv").write_text(PEOPLE.replace("Acme", "Omega"), "utf-8")
+    assert "2 unchanged (1 differs; --update would change it), 0 duplicate" in first_line()
+    Path("people.csv").write_text(PEOPLE.replace("Acme", "Omega").replace("Beta", "Omega"), "utf-8")
+    assert "2 unchanged (2 differ; --update would change them), 0 duplicate" in first_line()
 
 
 def test_a_delimiter_is_named_where_it_cannot_be_found(postroom: CommandLine, spring: str) -> None:

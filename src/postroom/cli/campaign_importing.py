@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -55,6 +55,7 @@ def import_prospects(
     if report is not None and report.resolve() == file.resolve():
         raise InvalidCampaign("--report", "is the file that is imported", "write the report to another file")
     shown: list[RowReport] = []
+    differing = 0
     with (
         open_table(file, delimiter=divides) as table,
         target.outbox() as outbox,
@@ -63,8 +64,10 @@ def import_prospects(
     ):
 
         def heard(row: RowReport) -> None:
+            nonlocal differing
             write(row)
             tell()
+            differing += row.outcome is RowOutcome.UNCHANGED and bool(row.reason)
             if row.outcome in (RowOutcome.REFUSED, RowOutcome.DUPLICATE) and len(shown) < SHOWN:
                 shown.append(row)
 
@@ -72,18 +75,20 @@ def import_prospects(
             workspace, table, by=machine_user(), campaign=campaign, update=update, report=heard
         )
     if json:
-        told = {"counts": imported.counts, "enrolled": imported.enrolled, "fields": list(imported.fields)}
-        print_json({"rows": imported.rows, **told, "shown": [_record(row) for row in shown]})
+        told = {"counts": imported.counts, "differing": differing, "enrolled": imported.enrolled}
+        records = [_record(row) for row in shown]
+        print_json({"rows": imported.rows, **told, "fields": list(imported.fields), "shown": records})
     else:
-        _tell(imported, shown, campaign=campaign, report=report)
+        _tell(imported, shown, differing=differing, campaign=campaign, report=report)
     if imported.counts[RowOutcome.REFUSED]:
         raise typer.Exit(int(ExitCode.NOT_DONE))
 
 
-def _tell(imported: Imported, shown: list[RowReport], *, campaign: str | None, report: Path | None) -> None:
+def _tell(
+    imported: Imported, shown: list[RowReport], *, differing: int, campaign: str | None, report: Path | None
+) -> None:
     output = standard_output()
-    counts = ", ".join(f"{count:,} {outcome}" for outcome, count in imported.counts.items())
-    output.print(Text(f"{count_of(imported.rows, 'row')}: {counts}."), soft_wrap=True)
+    output.print(Text(f"{count_of(imported.rows, 'row')}: {_in_words(imported.counts, differing)}."), soft_wrap=True)
     if campaign is not None:
         output.print(Text(f"{count_of(imported.enrolled, 'prospect')} came into {campaign}."), soft_wrap=True)
     if imported.fields:
@@ -95,6 +100,18 @@ def _tell(imported: Imported, shown: list[RowReport], *, campaign: str | None, r
     if more > 0:
         where = f"{report} has them all" if report else "--report FILE writes them all down"
         output.print(Text(f"  … and {more:,} more; {where}."), soft_wrap=True)
+
+
+def _in_words(counts: Mapping[str, int], differing: int) -> str:
+    """`2 added, 0 updated, 1 unchanged (1 differs; --update would change it), …`"""
+    asides = {RowOutcome.UNCHANGED.value: _differing_in_words(differing)}
+    return ", ".join(f"{count:,} {outcome}{asides.get(outcome, '')}" for outcome, count in counts.items())
+
+
+def _differing_in_words(count: int) -> str:
+    if not count:
+        return ""
+    return f" ({count:,} {'differs; --update would change it' if count == 1 else 'differ; --update would change them'})"
 
 
 @contextmanager

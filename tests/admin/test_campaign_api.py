@@ -211,8 +211,9 @@ async def test_a_campaign_is_paused_resumed_cancelled_and_launched_again_only_on
     assert data_of(await operator.post(f"{SPRING}/cancel")) == {"status": "cancelled", "stopped": 6}
     assert {each["status"] for each in data_of(await operator.get(f"{SPRING}/emails"))["emails"]} == {"cancelled"}
     assert data_of(await operator.get(f"{SPRING}/pending")) == {"pending": 0}
-    assert error_of(await operator.post(f"{SPRING}/schedule"), 409)["code"] == "not_applicable"
-    assert error_of(await operator.post(f"{SPRING}/resume"), 409)["code"] == "not_applicable"
+    for act in ("schedule", "resume"):
+        refused = error_of(await operator.post(f"{SPRING}/{act}"), 409)
+        assert (refused["code"], '{"again": true}' in refused["remedy"]) == ("not_applicable", True)
     again = data_of(await operator.post(f"{SPRING}/schedule", json={"again": True}))
     assert (again["status"], again["scheduled"], again["revived"], again["reasons"]) == ("running", 0, 6, {})
     assert data_of(await operator.get(f"{SPRING}/pending")) == {"pending": 6}

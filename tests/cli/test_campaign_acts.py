@@ -55,7 +55,8 @@ def test_a_campaign_whose_mails_could_not_be_unsubscribed_from_is_not_launched(
 
 
 def test_a_campaign_is_paused_resumed_and_cancelled(postroom: CommandLine, spring: str) -> None:
-    assert postroom("campaign", "pause", spring).code == 2, "a draft does not run"
+    draft = postroom("campaign", "pause", spring)
+    assert (draft.code, "'spring' is a draft; launch it first" in draft.err) == (2, True)
     postroom("campaign", "launch", spring)
     assert postroom("campaign", "pause", spring, "--reason", "a typo").out == "spring is paused.\n"
     paused = postroom("campaign", "launch", spring)
@@ -63,7 +64,9 @@ def test_a_campaign_is_paused_resumed_and_cancelled(postroom: CommandLine, sprin
     assert postroom("campaign", "status", spring, "--json").json["pause_reason"] == "a typo"
     assert "the campaign is running" in postroom("campaign", "resume", spring).out
     assert postroom("campaign", "cancel", spring).out == "spring is cancelled; 4 mails will not leave.\n"
-    assert postroom("campaign", "launch", spring).code == 2
+    for act in ("launch", "pause", "resume"):
+        refused = postroom("campaign", act, spring)
+        assert (refused.code, "launch it again on purpose: --again" in refused.err) == (2, True), act
     assert postroom("campaign", "launch", spring, "--again").code == 0
     assert postroom("campaign", "waiting", spring, "--workspace", "another").code == 1
 

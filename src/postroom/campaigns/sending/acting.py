@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from postroom.campaigns.books.mails import PAUSED, ring
-from postroom.campaigns.sending.launching import CANCELLED, Launched, held_campaign, launch, set_campaign
+from postroom.campaigns.sending.launching import CANCELLED, ON_PURPOSE, Launched, held_campaign, launch, set_campaign
 from postroom.campaigns.sending.replanning import replan
 from postroom.campaigns.stopping.limits import count_anew_if_over
 from postroom.campaigns.stopping.stops import Stopped, stop_enrolments
@@ -76,9 +76,19 @@ def _held_in(workspace: str, id: str, *statuses: CampaignStatus) -> Plan[Campaig
     yield from ring(workspace)
     campaign = yield from held_campaign(workspace, id)
     if campaign.status not in statuses:
-        remedy = "launch it first" if campaign.status is CampaignStatus.DRAFT else "nothing is left to be done to it"
-        raise InvalidCampaign("status", f"the campaign {id!r} is {campaign.status}", remedy)
+        raise _stands_elsewhere(campaign)
     return campaign
+
+
+def _stands_elsewhere(campaign: Campaign) -> InvalidCampaign:
+    match campaign.status:
+        case CampaignStatus.DRAFT:
+            return InvalidCampaign("status", f"the campaign {campaign.id!r} is a draft", "launch it first")
+        case CampaignStatus.CANCELLED:
+            return InvalidCampaign("status", f"the campaign {campaign.id!r} was cancelled", ON_PURPOSE)
+        case status:
+            remedy = "nothing is left to be done to it"
+            return InvalidCampaign("status", f"the campaign {campaign.id!r} is {status}", remedy)
 
 
 def _turn_prospect(workspace: str, campaign_id: str, prospect_id: str, status: EnrolmentStatus) -> Plan[None]:

@@ -41,6 +41,8 @@ BATCH = 1_000
 
 CANCELLED = "campaign_cancelled"
 """Why the mail of a cancelled campaign is stopped; a relaunch brings back what was stopped for this."""
+ON_PURPOSE = 'launch it again on purpose: --again on the command line, {"again": true} by HTTP'
+"""What can still be done to a cancelled campaign."""
 
 COLUMNS = (
     "email_id", "workspace", "key", "campaign_id", "prospect_id", "sequence_id", "sequence_version", "step", "number",
@@ -144,8 +146,7 @@ def _begin(workspace: str, id: str, *, again: bool) -> Plan[_Begun]:
     revived: Mapping[int, int] = {}
     match campaign.status:
         case CampaignStatus.CANCELLED if not again:
-            remedy = "launch it again on purpose, with again=True or --again"
-            raise InvalidCampaign("status", f"the campaign {id!r} was cancelled", remedy)
+            raise InvalidCampaign("status", f"the campaign {id!r} was cancelled", ON_PURPOSE)
         case CampaignStatus.CANCELLED:
             revived = yield from _back_from_cancelled(workspace, id)
             yield from set_campaign(workspace, id, CampaignStatus.RUNNING)

@@ -432,6 +432,25 @@ async def test_one_prospect_is_paused_resumed_and_stopped_and_the_thread_tells(b
     assert ('class="status status-stopped"' in page.text, 'id="act-stop"' in page.text) == (True, False)
 
 
+async def test_who_was_suppressed_is_told_in_words_with_a_link_to_the_entry_while_it_is_there(
+    browser: AsyncClient,
+) -> None:
+    await launched(browser)
+    path, home = await prospect_path(browser), "/admin/suppressions"
+    adding = {"address": "ada@x.example", "scope": "workspace", "workspace": "hotel", "reason": "manual"}
+    added = await press(browser, home, home, **adding)
+    entry = added.headers["location"].rpartition("=")[2]
+    link = f'href="{home}?q=ada%40x.example">suppressed on 2026-03-06: manual</a>'
+    told = [await browser.get(each) for each in (PAGE, path)]
+    await press(browser, home, f"{home}/{entry}/remove", confirmed="1")
+    after = [await browser.get(each) for each in (PAGE, path)]
+
+    assert [link in each.text for each in told] == [True, True]
+    assert ["suppressed on 2026-03-06: manual (removed since)" in text_of(each) for each in after] == [True, True]
+    assert [f"{home}?q=" in each.text for each in after] == [False, False]
+    assert [entry in text_of(each) for each in (*told, *after)] == [False] * 4
+
+
 async def test_the_page_of_a_prospect_tells_what_left_what_came_back_and_what_was_done(
     browser: AsyncClient, outbox: AsyncOutbox, clock: Clock
 ) -> None:

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from postroom.admin.addresses import plain
 from postroom.admin.campaign_charts import Calendar, Piece, WeekDay, progress_pieces
+from postroom.admin.campaign_entries import Entries
 from postroom.admin.campaign_findings import Finding
 from postroom.admin.campaign_funnel import Funnel, funnel_of
 from postroom.admin.campaign_places import Place, segment
@@ -171,6 +172,7 @@ class CampaignPage:
     """What that check has found."""
     waiting: WaitingList
     people: FoundEnrolments
+    entries: Entries
     address: PeopleAddress
     report: Report | None = None
     problem: InvalidCampaign | None = None
@@ -268,6 +270,7 @@ class ProspectPage:
     place: Place
     found: InCampaign
     thread: tuple[ThreadMail, ...]
+    entries: Entries
 
     @property
     def acts(self) -> tuple[str, ...]:

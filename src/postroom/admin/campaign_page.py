@@ -13,6 +13,7 @@ from fastapi.responses import Response
 from postroom.accounts.values import Person
 from postroom.admin.campaign_charts import Calendar, Facts, calendar, still_planned
 from postroom.admin.campaign_contexts import CampaignPage, PeopleAddress, ProspectPage, ThreadMail
+from postroom.admin.campaign_entries import entries_of
 from postroom.admin.campaign_findings import Finding, findings, people_in
 from postroom.admin.campaign_places import Place, campaigns_of, looks_of, outlook_of
 from postroom.admin.campaign_waiting import thread_of, waiting_mails
@@ -46,6 +47,15 @@ async def campaign_page(
     address = PeopleAddress.read(request.query_params)
     forecast = None if is_refresh(request) else await draft_forecast(request, person, place, whole)
     checked = await asked_check(request, person, place, id) if "check" in request.query_params else None
+    people = await looks.people(
+        place.workspace,
+        id,
+        part=address.q,
+        status=address.status,
+        mail=address.mail,
+        after=address.number,
+        workspaces=seen,
+    )
     page = CampaignPage(
         place=place,
         whole=whole,
@@ -56,15 +66,8 @@ async def campaign_page(
         checked=checked,
         findings=await asked_findings(request, person, place, whole, checked) if checked else (),
         waiting=await waiting_mails(request, person, place, whole, address),
-        people=await looks.people(
-            place.workspace,
-            id,
-            part=address.q,
-            status=address.status,
-            mail=address.mail,
-            after=address.number,
-            workspaces=seen,
-        ),
+        people=people,
+        entries=await entries_of(request, person, (each.reason for each in people.enrolments)),
         address=address,
         **more,
     )
@@ -79,7 +82,8 @@ async def prospect_page(request: Request, person: Person, place: Place, id: str,
     """One prospect in a campaign."""
     found = await looks_of(request).person(place.workspace, id, prospect, workspaces=person.workspaces)
     thread: tuple[ThreadMail, ...] = await thread_of(request, person, place, found)
-    page = ProspectPage(place=place, found=found, thread=thread)
+    entries = await entries_of(request, person, [found.enrolment.reason])
+    page = ProspectPage(place=place, found=found, thread=thread, entries=entries)
     notice = read_notice(request.query_params)
     return render(
         request, "prospect.html", person=person, may_act=may_act(person), notice=notice, section="campaigns", page=page

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from postroom.admin.wording import counted
+from postroom.admin.wording import counted, status_label
 from postroom.campaigns.arithmetic.gate import Wait
 from postroom.campaigns.arithmetic.settings import SendingSettings
+from postroom.operate.happening_wording import detail_of
+from postroom.operate.prospect_story import Happening
 from postroom.vocabulary import WaitReason
 
 MEANINGS = {
@@ -25,6 +28,9 @@ MEANINGS = {
     WaitReason.SENDER_DOWN: "Its sender, or the way out, does not send just now.",
     WaitReason.NO_WORKER: "It might leave, but no worker that can send it has looked. Is one running?",
 }
+
+_ENTRY = re.compile(r"suppressed: ([a-z ]+) of ([0-9]{4}-[0-9]{2}-[0-9]{2}), entry ([0-9a-f-]{36})")
+"""How what is stopped names the entry that has stopped it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +55,7 @@ class Explained:
         """The reason as people say it; of a step that follows another one, which that is."""
         if self.reason == WaitReason.WAITING_STEP:
             return self.detail or "its day comes"
-        return self.reason.replace("_", " ")
+        return ended_in_words(self.reason)
 
     @property
     def meaning(self) -> str:
@@ -73,6 +79,27 @@ def reasons_in_words(reasons: Mapping[WaitReason | None, int]) -> tuple[str, ...
     said = {None: "have their turn", WaitReason.WAITING_STEP: "after another step"}
     told = sorted(reasons.items(), key=lambda each: -each[1])
     return tuple(f"{counted(count)} {said.get(reason) or str(reason).replace('_', ' ')}" for reason, count in told)
+
+
+def entry_in(reason: str | None) -> str:
+    """The id of the entry of the list of suppressions that is the reason; empty where none is."""
+    found = _ENTRY.fullmatch(reason or "")
+    return found[3] if found else ""
+
+
+def ended_in_words(reason: str) -> str:
+    """Why somebody gets nothing more: `replied`; `suppressed on 2026-11-19: manual`, without the entry's id."""
+    return without_ids(status_label(reason))
+
+
+def without_ids(text: str) -> str:
+    """The same wherever an entry is named in a text."""
+    return _ENTRY.sub(r"suppressed on \2: \1", text)
+
+
+def happened_detail(happening: Happening) -> str:
+    """What is said beneath what happened to a prospect."""
+    return without_ids(detail_of(happening))
 
 
 def local_time(instant: datetime, zone: ZoneInfo | None, *, now: datetime | None = None) -> str:

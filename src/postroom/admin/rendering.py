@@ -17,7 +17,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from postroom.accounts.telling import email_ids, particulars, sentence
 from postroom.admin.campaign_places import segment
-from postroom.admin.campaign_wording import local_time
+from postroom.admin.campaign_wording import ended_in_words, happened_detail, local_time
 from postroom.admin.conversations import conversation, reply_in_words
 from postroom.admin.economy import tag_of
 from postroom.admin.notices import without_notice
@@ -38,7 +38,7 @@ from postroom.admin.wording import (
 )
 from postroom.gallery.wording import FILTERS
 from postroom.operate.came_back import KINDS
-from postroom.operate.happening_wording import detail_of, title_of
+from postroom.operate.happening_wording import title_of
 from postroom.operate.returned import day_in_words, fate_in_words, kept_in_words
 from postroom.operate.story import in_words
 from postroom.operate.suppression_wording import REASONS, reason_in_words, stops_in_words
@@ -66,10 +66,11 @@ def environment() -> Environment:
         "count_of": count_of,
         "counted": counted,
         "day_in_words": day_in_words,
+        "ended_in_words": ended_in_words,
         "exact": exact,
         "fate_in_words": fate_in_words,
         "happened": title_of,
-        "happened_detail": detail_of,
+        "happened_detail": happened_detail,
         "in_words": in_words,
         "iso": iso,
         "kept_in_words": kept_in_words,

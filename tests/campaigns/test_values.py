@@ -54,6 +54,10 @@ STEP = Step(number=1, subject="Hi", text="Hello")
         (lambda: Prospect(id="p", address="p@example.org", fields={"name": "x"}).checked(), "name: is what every"),
         (lambda: Prospect(id="p", address="p@example.org", fields={"A": "x"}).checked(), "A: cannot be written"),
         (
+            lambda: Prospect(id="p", address="p@example.org", fields={"unsubscribe_url": "x"}).checked(),
+            "unsubscribe_url: means something else in a template; call it unsubscribe_url_field",
+        ),
+        (
             lambda: Prospect(id="p", address="p@example.org", fields={f"f{n}": "x" for n in range(101)}).checked(),
             "fields: there are 101; 100 are the most",
         ),

@@ -19,7 +19,8 @@ OWN = frozenset(("id", "address", "name", "timezone", "language"))
 _TAKEN = frozenset((
     "and", "as", "block", "call", "caller", "cycler", "do", "elif", "else", "endif", "extends", "false", "filter",
     "for", "from", "if", "import", "in", "include", "is", "kwargs", "loop", "macro", "none", "not", "or", "range",
-    "raw", "recursive", "self", "set", "subject", "super", "true", "unsubscribe", "varargs", "with", "without",
+    "raw", "recursive", "self", "set", "subject", "super", "true", "unsubscribe", "unsubscribe_url", "varargs", "with",
+    "without",
 ))  # fmt: skip
 """Words that mean something else in a template, or are to mean it."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from postroom import Brand, Portal
+from postroom import UNSUBSCRIBE_URL, Brand, Portal
 from postroom.campaigns.drafts.rendering import Wording
 from postroom.campaigns.values import Prospect, Step
 from postroom.errors import InvalidCampaign
@@ -24,6 +24,15 @@ def test_words_know_the_prospect_and_html_is_escaped() -> None:
     assert said("text", "{{ name }} of {{ company }}, {{ address }}") == "Ada of A & <B>, ada@example.org"
     assert said("html", "<p>{{ company }}</p>") == "<p>A &amp; &lt;B&gt;</p>"
     assert said("subject", " {{ name | upper }} ") == "ADA"
+
+
+def test_words_can_say_the_link_to_unsubscribe_which_no_field_takes_the_place_of() -> None:
+    stored = Prospect(id="p2", address="eve@example.org", fields={"unsubscribe_url": "https://eve.example/"})
+
+    assert said("text", "Stop: {{ unsubscribe_url }}", stored) == f"Stop: {UNSUBSCRIBE_URL}"
+    assert said("html", '<a href="{{ unsubscribe_url }}">Stop</a>') == f'<a href="{UNSUBSCRIBE_URL}">Stop</a>'
+    with pytest.raises(InvalidCampaign, match=r"steps\[1\]\.subject: has the link to unsubscribe; put it into"):
+        said("subject", "Or {{ unsubscribe_url }}")
 
 
 def test_a_follow_up_without_a_subject_stays_in_its_thread() -> None:

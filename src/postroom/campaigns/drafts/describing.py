@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from postroom.campaigns.checks import listed, refuse, text_of
+from postroom.campaigns.checks import listed, name_of, refuse, text_of
 from postroom.campaigns.records import check_names, sender_from, steps_from
-from postroom.campaigns.values import Campaign, Sender, Sequence
+from postroom.campaigns.values import LONGEST_NAME, Campaign, Sender, Sequence, named
 from postroom.errors import InvalidCampaign
 
 LONGEST_FILE = 5_000_000
@@ -50,7 +50,8 @@ address = "ada@example.org"
 # daily_quota = 30             # beside the workspace's
 # ramp_up = [5, 10, 20]
 
-# The steps, one after another. Words in braces are the columns of the imported file.
+# The steps, one after another. Words in braces are the columns of the imported file,
+# and unsubscribe_url: the link by which its reader stops it, another one in each mail.
 [[steps]]
 subject = "A question about {{ company }}"
 text = """
@@ -59,6 +60,8 @@ Hello {{ name | default("there") }},
 we read about {{ company }} and wondered …
 
 Ada
+
+No more of these letters: {{ unsubscribe_url }}
 """
 
 [[steps]]
@@ -70,6 +73,8 @@ Hello {{ name | default("there") }},
 did you find the time to read my letter?
 
 Ada
+
+No more of these letters: {{ unsubscribe_url }}
 """
 '''
 
@@ -88,14 +93,19 @@ class Description:
     sender_ids: tuple[str, ...]
     """Of those who send the campaign."""
 
+    @property
+    def sequence_field(self) -> str:
+        """What the file calls the id of the sequence: without one of its own it has the campaign's."""
+        return "campaign.id" if self.campaign.sequence_id == self.campaign.id else "campaign.sequence"
+
 
 def read_description(text: str) -> Description:
     """What a file says; `InvalidCampaign` names the place that is wrong."""
     tables = _tables(text, ("campaign", "settings", "senders", "steps"))
     given = _table(tables, "campaign")
     check_names("campaign", given, ("id", "name", "senders", "sequence"))
-    id = text_of("campaign.id", given.get("id"))
-    name = text_of("campaign.name", given.get("name", id))
+    id = named("campaign.id", given.get("id"))
+    name = name_of("campaign.name", given.get("name", id), longest=LONGEST_NAME)
     senders = tuple(map(_sender, listed("senders", tables.get("senders", ()), "tables, each under [[senders]]")))
     sequence = _sequence(tables, given, default_id=id, name=name)
     campaign = Campaign(id=id, name=name, sequence_id=sequence.id if sequence else given["sequence"])
@@ -137,11 +147,12 @@ def _table(tables: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _sequence(tables: Mapping[str, Any], campaign: Mapping[str, Any], *, default_id: str, name: str) -> Sequence | None:
     """A new one of the steps in the file, under the id that the campaign names, or under its own."""
     known = campaign.get("sequence")
+    if known is not None:
+        named("campaign.sequence", known)
     if "steps" in tables:
         return Sequence(id=default_id if known is None else known, name=name, steps=steps_from(tables["steps"]))
     if known is None:
         raise InvalidCampaign("steps", "there is none", "write [[steps]], or name a sequence in [campaign]")
-    text_of("campaign.sequence", known)
     return None
 
 

@@ -8,11 +8,12 @@ language.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from postroom.campaigns.values import Prospect, Step
 from postroom.compose.safety import check_value
+from postroom.compose.unsubscribing import UNSUBSCRIBE_URL, filled
 from postroom.errors import ConfigurationError, InvalidCampaign, InvalidEmail, InvalidTemplate
 from postroom.extras import needed
 from postroom.spelling import nearest, suggestion
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 PARTS = {"subject": "subject.txt", "text": "text.txt", "html": "body.html"}
 """What a step's words are called, and the files they are taken for: by its ending the engine knows what to escape."""
+
+BESIDE = {"unsubscribe_url": UNSUBSCRIBE_URL}
+"""What words may say beside what is known of the prospect. Their own link takes its place when the mail is made."""
 
 
 class TooSlow(InvalidCampaign):
@@ -38,6 +42,10 @@ class Words:
     """None goes on in the thread of the step before."""
     text: str
     html: str | None
+
+    def linked(self, link: str) -> Words:
+        """The same with a link where they ask for the reader's own."""
+        return replace(self, text=filled(self.text, link) or "", html=filled(self.html, link))
 
 
 class Wording:
@@ -79,7 +87,7 @@ class Wording:
         if getattr(step, part) is None:
             return None
         name = f"steps[{step.number}].{part}"
-        found = _rendered(name, self._template(step.number, part), prospect.variables())
+        found = _rendered(name, self._template(step.number, part), known_of(prospect))
         if not found.strip():
             raise InvalidCampaign(name, "says nothing", "write something for those whom its conditions leave out")
         return found
@@ -118,6 +126,11 @@ class Wording:
         except (InvalidTemplate, ConfigurationError) as error:
             raise _refused_by_portal(step, error) from error
         return Words(subject=rendered.subject, text=rendered.text, html=rendered.html)
+
+
+def known_of(prospect: Prospect) -> dict[str, str]:
+    """What words may say to somebody. No field wins over `BESIDE`, whenever it was stored."""
+    return prospect.variables() | BESIDE
 
 
 def _refused_by_portal(step: Step, error: InvalidTemplate | ConfigurationError) -> InvalidCampaign:
@@ -173,4 +186,6 @@ def _subject(name: str, said: str) -> str:
         check_value(name, subject)
     except InvalidEmail as error:
         raise InvalidCampaign(name, error.problem, error.remedy) from error
+    if UNSUBSCRIBE_URL in subject:
+        raise InvalidCampaign(name, "has the link to unsubscribe", "put it into the text: nobody can follow a subject")
     return subject

@@ -7,6 +7,7 @@ ALTER TABLE postroom.campaign_days ADD COLUMN doubted integer NOT NULL DEFAULT 0
 -- The mail was left in doubt since it was last handed to a worker. Its status does not tell: somebody may have had it
 -- sent again before anybody looked.
 ALTER TABLE postroom.campaign_mails ADD COLUMN doubted boolean NOT NULL DEFAULT false;
+UPDATE postroom.campaign_mails SET doubted = true WHERE email_status = 'in_doubt' AND state = 'leaving';
 CREATE FUNCTION postroom.mirror_doubt_of_campaign_mail() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN UPDATE postroom.campaign_mails SET doubted = true WHERE email_id = NEW.id; RETURN NULL; END
 $$;

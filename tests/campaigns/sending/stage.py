@@ -121,8 +121,15 @@ class Stage:
             self.clerks[worker] = Clerk(lease=lease, rules=self.outbox.rules, random=Random(worker))
         return self.clerks[worker]
 
-    def tick(self, worker: str = "worker", *, routes: Iterable[str] = ("default",), passed: Iterable[str] = ()) -> Tick:
-        return self.run(tick(self.clerk(worker), routes=list(routes), passed=list(passed)))
+    def tick(
+        self,
+        worker: str = "worker",
+        *,
+        routes: Iterable[str] = ("default",),
+        passed: Iterable[str] = (),
+        unread: Iterable[str] = (),
+    ) -> Tick:
+        return self.run(tick(self.clerk(worker), routes=list(routes), passed=list(passed), unread=list(unread)))
 
     def claim(self, worker: str = "worker") -> Claimed:
         """The mail whose turn it is, after whatever looks it takes."""

@@ -13,7 +13,7 @@ import pytest
 
 from postroom.campaigns.looking.explaining import explain
 from postroom.campaigns.looking.totals import discrepancies, totals_of
-from postroom.campaigns.sending.acting import cancel_campaign, pause_campaign, resume_campaign
+from postroom.campaigns.sending.acting import cancel_campaign, pause_campaign, resume_campaign, stop_in_campaign
 from postroom.campaigns.stopping.following import hold_campaigns
 from postroom.campaigns.stopping.suppressing import suppress_in_campaigns
 from postroom.operate import Operations
@@ -32,10 +32,11 @@ from postroom.vocabulary import (
     EmailId,
     EnrolmentStatus,
     Return,
+    Status,
     SuppressionReason,
     SuppressionScope,
 )
-from tests.campaigns.sending.stage import MONDAY, OPEN_ALWAYS, SHOP, Stage, fails, sent
+from tests.campaigns.sending.stage import MONDAY, OPEN_ALWAYS, SHOP, Stage, dead, fails, sent
 
 WAITED_FOR = "SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
 _ids = count(1)
@@ -240,6 +241,69 @@ def test_who_answers_a_cancelled_campaign_is_not_in_it_when_it_is_launched_again
     assert "p1:spring-words:2" not in [each.key for each in two.log]
     assert "p2:spring-words:2" in [each.key for each in two.log]
     assert balanced(two, "spring", "summer")
+
+
+def test_who_is_stopped_by_hand_after_a_cancel_is_not_in_it_when_it_is_launched_again(two: Stage) -> None:
+    two.run(cancel_campaign(SHOP, "spring"))
+    assert two.run(stop_in_campaign(SHOP, "spring", "p1", reason="asked on the phone")).campaigns == ("spring",)
+    assert not two.run(stop_in_campaign(SHOP, "spring", "p1", reason="asked on the phone"))
+    two.launch("spring", again=True)
+    two.send_until(MONDAY + timedelta(days=4))
+
+    assert ended(two)["spring"] == ("stopped", "asked on the phone")
+    assert "p1:spring-words:2" not in [each.key for each in two.log]
+    assert "p2:spring-words:2" in [each.key for each in two.log]
+    assert balanced(two, "spring", "summer")
+
+
+def test_who_is_stopped_by_hand_after_a_dead_step_gets_nothing_when_it_is_retried(stage: Stage) -> None:
+    stage.settings()
+    stage.launched("spring", 1, (0, 0))
+    email = stage.claim()
+    stage.settle(dead(email))
+    stage.nothing_leaves()
+    stage.run(stop_in_campaign(SHOP, "spring", "p1", reason="asked on the phone"))
+    stage.outbox.retry(email.id)
+    stage.nothing_leaves()
+
+    assert stage.outbox.get(email.id).status is Status.CANCELLED
+    assert set(stage.states().values()) == {"stopped"}
+    assert stage.campaign().status is CampaignStatus.COMPLETED
+    assert balanced(stage, "spring")
+
+
+def test_what_a_person_replays_of_a_cancelled_campaign_leaves_nobody_in_it(stage: Stage) -> None:
+    stage.settings()
+    stage.launched("spring", 1, (0, 0))
+    email = stage.claim()
+    stage.settle(dead(email))
+    stage.run(cancel_campaign(SHOP, "spring"))
+    stage.nothing_leaves()
+    stage.outbox.retry(email.id)
+    stage.nothing_leaves()
+
+    assert stage.enrolments()["p1"].status is EnrolmentStatus.STOPPED
+    assert stage.outbox.get(email.id).status is Status.CANCELLED
+
+
+def test_a_workspace_whose_settings_nobody_can_read_here_keeps_no_other_waiting(stage: Stage) -> None:
+    """They are of a newer release, or for a clock that this machine does not know. Its own mail waits."""
+    strange, other = Stage(stage.outbox, stage.clock, "a strange one"), Stage(stage.outbox, stage.clock, "another")
+    for each in (strange, other):
+        each.settings()
+        each.launched("spring", 1, (0, 0))
+    emails = {email.workspace: email for email in (strange.claim(), other.claim())}
+    settings = """UPDATE {}sending_settings SET settings = '{{"timezone": "Mars/Olympus"}}'"""
+    stage.run(ask_sql_of(stage, f"{settings} WHERE workspace = 'a strange one'"))
+    for each in (strange, other):
+        each.settle(sent(emails[each.workspace]))
+    unread = {found.passed for found in (stage.tick() for _ in range(2)) if found.unread}
+    assert unread == {"a strange one"}
+    while stage.tick(unread=sorted(unread)).worked:
+        pass
+
+    assert other.states() == {"p1:spring-words:1": "sent", "p1:spring-words:2": "ready"}
+    assert strange.states() == {"p1:spring-words:1": "leaving", "p1:spring-words:2": "waiting"}
 
 
 def test_a_campaign_that_this_worker_cannot_write_waits_for_one_that_can(two: Stage) -> None:

@@ -130,15 +130,16 @@ def ring(workspace: str) -> Plan[None]:
     yield ask("wake_routes", routes=[BELL])
 
 
-def due_beat(passed: Collection[str]) -> Plan[Beat | None]:
+def due_beat(passed: Collection[str], unread: Collection[str]) -> Plan[Beat | None]:
     """A workspace whose time has come, or where something is to be concluded, held until the transaction ends.
 
     That is of mail that stands otherwise than before, or of people who were put on the list.
-    None of those that were `passed` over, unless there is something to conclude.
+    None of those that were `passed` over, unless there is something to conclude; and of the `unread`, whose settings
+    nobody can read here, nothing is concluded either.
     """
-    rows = yield ask("due_pace", passed=sorted(passed))
+    rows = yield ask("due_pace", passed=sorted({*passed, *unread}))
     if not rows:
-        rows = yield ask("moved_pace")
+        rows = yield ask("moved_pace", unread=sorted(unread))
     return _beat(rows[0]) if rows else None
 
 

@@ -65,6 +65,8 @@ class CampaignFeed:
         self._mine: set[Claim] = set()
         self._passed: dict[str, float] = {}
         """Workspaces that are left to others, and until when on the monotonic clock."""
+        self._unread: dict[str, float] = {}
+        """Those whose settings cannot be read here, likewise."""
         self._gone, bench.holdings.gone = bench.holdings.gone, self._settled
 
     async def until_stopped(self) -> None:
@@ -103,14 +105,16 @@ class CampaignFeed:
         if not routes or not self._bench.ready():
             self.idle = not self._bench.may_send()  # then it is for others to do
             return PASSED
-        passed = self._passed_over()
         asked = time.monotonic()
-        plan = tick(self._clerk, routes=routes, passed=passed)
+        self._passed, self._unread = _still(self._passed, asked), _still(self._unread, asked)
+        passed = list(self._passed)
+        plan = tick(self._clerk, routes=routes, passed=passed, unread=list(self._unread))
         found = await self._bench.database.run(self._bench.guard(plan))
         if found.claimed is not None:
             self._take(found.claimed, asked)
         if found.passed is not None:
-            self._passed[found.passed] = time.monotonic() + (TROUBLE if found.trouble else PASSED)
+            left = self._unread if found.unread else self._passed
+            left[found.passed] = time.monotonic() + (TROUBLE if found.trouble else PASSED)
             if found.passed in passed:  # it has something to conclude, and cannot be helped here
                 return PASSED
         return 0.0 if found.worked else await self._rested(found)
@@ -140,11 +144,6 @@ class CampaignFeed:
             if way.gate.may_send() and len(way.buffer) < way.route.transport.connections
         )
 
-    def _passed_over(self) -> list[str]:
-        now = time.monotonic()
-        self._passed = {workspace: until for workspace, until in self._passed.items() if until > now}
-        return list(self._passed)
-
     def _settled(self, claim: Claim) -> None:
         """One of ours is settled or given back: something is to be concluded."""
         self._gone(claim)
@@ -152,3 +151,8 @@ class CampaignFeed:
             self._mine.discard(claim)
             self.idle = False
             self._bell.set()
+
+
+def _still(until: Mapping[str, float], now: float) -> dict[str, float]:
+    """Those whose time is not over yet."""
+    return {workspace: end for workspace, end in until.items() if end > now}

@@ -137,18 +137,20 @@ def _follow(workspace: str, mail: Mail, following: Mail, day: date, present: _Pr
 
 
 def _came_back(workspace: str, mail: Mail) -> Plan[None]:
-    """It asks for its turn again; unless its prospect was stopped meanwhile: then it is not to be tried again."""
-    if mail.state in ENDED:
+    """It asks for its turn again; unless its prospect or campaign was stopped: then it is not to be tried again."""
+    goes_on = yield from _campaign_goes_on(workspace, mail)
+    if goes_on and mail.state in ENDED:
         yield from _revive(workspace, mail)
     mail = yield from _released(workspace, mail)
     yield from heed_refusal(workspace, mail)
     status = yield from enrolment_status(workspace, mail)
-    if status in OPEN and (yield from _campaign_goes_on(workspace, mail)):
+    if goes_on and status in OPEN:
         yield from put_mail(replace(mail, state=MailState.LEAVING, reason=None))
         return
     yield from acts.cancel([mail.id], actor=None, strict=False)
     reason = mail.reason or (yield from _came_of(workspace, mail)) or status.value
     yield from put_mail(replace(mail, state=MailState.STOPPED, email_status=Status.CANCELLED, reason=reason))
+    yield from _complete(workspace, mail)
 
 
 def _campaign_goes_on(workspace: str, mail: Mail) -> Plan[bool]:

@@ -78,6 +78,8 @@ class Tick:
     """A workspace with mail that only somebody else can send just now …"""
     trouble: bool = False
     """… because of the way this process is set up."""
+    unread: bool = False
+    """… because its settings cannot be read here, so that nothing can be concluded of it either."""
     next_at: datetime | None = None
     """Where there was none, when there will be one; None if nobody can say."""
 
@@ -119,16 +121,18 @@ class _Look:
         return self.settings.sending
 
 
-def tick(clerk: Clerk, *, routes: Collection[str], passed: Collection[str] = ()) -> Plan[Tick]:
+def tick(
+    clerk: Clerk, *, routes: Collection[str], passed: Collection[str] = (), unread: Collection[str] = ()
+) -> Plan[Tick]:
     """Look at one workspace whose time has come. `routes` are those by which an email can leave here and now."""
-    beat = yield from due_beat(passed)
+    beat = yield from due_beat(passed, unread)
     if beat is None:
-        return Tick(next_at=(yield from next_beat(passed)))
+        return Tick(next_at=(yield from next_beat({*passed, *unread})))
     now = yield from store_clock()
     try:
         settings = yield from workspace_settings(beat.workspace)
     except InvalidCampaign as error:  # written by a newer release, or for a clock that this machine does not know
-        return _left_to_others(beat, error)
+        return replace(_left_to_others(beat, error), unread=True)
     more = yield from reconcile(beat.workspace, settings.sending, now=now)
     more = (yield from stop_covered(beat.workspace, now=now)) or more
     reach("campaign_reconciled")

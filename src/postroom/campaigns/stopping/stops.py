@@ -17,8 +17,6 @@ from postroom.store.plan import Plan, ask
 from postroom.store.suppressions import Suppression
 from postroom.vocabulary import EmailId, EnrolmentStatus, SuppressionReason
 
-OPEN = (EnrolmentStatus.ENROLLED, EnrolmentStatus.ACTIVE, EnrolmentStatus.PAUSED)
-
 _ENDS = {
     SuppressionReason.UNSUBSCRIBE: EnrolmentStatus.UNSUBSCRIBED,
     SuppressionReason.HARD_BOUNCE: EnrolmentStatus.BOUNCED,
@@ -89,29 +87,21 @@ def stop_enrolments(
     ends: EnrolmentStatus,
 ) -> Plan[Stopped]:
     """Stop a prospect, a campaign, or one in the other. The caller holds the workspace."""
-    whose = {"workspace": workspace, "prospect": prospect, "campaign": campaign}
-    enrolments = yield ask(
-        "set_enrolment",
-        **whose,
-        status=ends,
-        next_step=None,
-        last_sent_on=None,
-        reason=reason,
-        was=[each.value for each in (*OPEN, *_ended_otherwise(prospect, ends))],
-        because=None,
-    )
-    stopped = yield ask("stop_mails", **whose, reason=reason)
-    waiting = [EmailId(id) for (id,) in (yield ask("emails_of_mails", **whose))]
+    whose = {"workspace": workspace, "campaign": campaign}
+    if prospect is None:
+        enrolments = yield ask("end_enrolments_of_campaign", **whose, status=ends, reason=reason)
+        stopped = yield ask("stop_mails_of_campaign", **whose, reason=reason)
+        emails = yield ask("emails_of_campaign", **whose)
+    else:
+        whose["prospect"] = prospect
+        enrolments = yield ask("end_enrolments_of_prospect", **whose, status=ends, reason=reason)
+        stopped = yield ask("stop_mails_of_prospect", **whose, reason=reason)
+        emails = yield ask("emails_of_prospect", **whose)
+    waiting = [EmailId(id) for (id,) in emails]
     cancelled = yield from acts.cancel(waiting, actor=None, strict=False)
     campaigns = tuple(sorted({row[0] for row in (*enrolments, *stopped)}))
     yield from _complete(workspace, campaigns)
     return Stopped(campaigns=campaigns, mails=len(stopped), cancelled=tuple(cancelled))
-
-
-def _ended_otherwise(prospect: str | None, ends: EnrolmentStatus) -> tuple[EnrolmentStatus, ...]:
-    """A person's own word holds for enrolments too that a cancelled campaign or a dead step has ended: those go on when
-    somebody launches it again or retries the step, and this person is not to be among them."""
-    return (EnrolmentStatus.STOPPED,) if prospect is not None and ends is not EnrolmentStatus.STOPPED else ()
 
 
 def _complete(workspace: str, campaigns: Sequence[str]) -> Plan[None]:

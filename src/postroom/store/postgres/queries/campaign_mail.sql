@@ -22,7 +22,7 @@ LIMIT 1
 FOR UPDATE SKIP LOCKED;
 
 -- A workspace with mail, or people on the list, of which something is to be concluded, held likewise. However many
--- people there are, of each workspace only the first is read.
+-- people there are, of each workspace only the first is read. None of those whose settings could not be read just now.
 -- name: moved_pace
 WITH RECURSIVE covered (workspace) AS (
     SELECT min(c.workspace) FROM postroom.covered_prospects c
@@ -38,6 +38,7 @@ WHERE p.workspace IN (
     UNION ALL
     SELECT covered.workspace FROM covered
 )
+    AND p.workspace NOT IN (SELECT json_array_elements_text((:unread::text)::json))
 LIMIT 1
 FOR UPDATE SKIP LOCKED;
 
@@ -147,15 +148,24 @@ WHERE h.email_id = :id::uuid AND h.what = 'failed' AND h.at >= (:since::text)::t
 ORDER BY h.id DESC
 LIMIT 1;
 
--- Stop what has not left of some mail: of a prospect, of a campaign, or of one in the other.
--- name: stop_mails
+-- fragment: stopped_mails
 UPDATE postroom.campaign_mails
 SET state = 'stopped',
     reason = :reason::text,
     changed_at = {now}
-WHERE workspace = :workspace::text
-    AND (:prospect::text IS NULL OR prospect_id = :prospect::text)
+
+-- Stop what has not left of the mail to a prospect, of one campaign or, where none is named, of the workspace …
+-- name: stop_mails_of_prospect
+{stopped_mails}
+WHERE workspace = :workspace::text AND prospect_id = :prospect::text
     AND (:campaign::text IS NULL OR campaign_id = :campaign::text)
+    AND state IN ('waiting', 'ready')
+RETURNING campaign_id, email_id::text;
+
+-- … or of a campaign.
+-- name: stop_mails_of_campaign
+{stopped_mails}
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text
     AND state IN ('waiting', 'ready')
 RETURNING campaign_id, email_id::text;
 
@@ -206,14 +216,22 @@ SET state = 'ready',
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND prospect_id = :prospect::text
     AND state = 'waiting' AND due_day IS NOT NULL;
 
--- Emails of some mail that wait for another attempt.
--- name: emails_of_mails
+-- Emails that wait for another attempt, of the mail to a prospect …
+-- name: emails_of_prospect
 SELECT e.id::text
 FROM postroom.campaign_mails m
 JOIN postroom.emails e ON e.id = m.email_id
-WHERE m.workspace = :workspace::text AND m.state = 'leaving'
-    AND (:prospect::text IS NULL OR m.prospect_id = :prospect::text)
+WHERE m.workspace = :workspace::text AND m.prospect_id = :prospect::text AND m.state = 'leaving'
     AND (:campaign::text IS NULL OR m.campaign_id = :campaign::text)
+    AND {asks_again}
+ORDER BY e.id;
+
+-- … or of a campaign.
+-- name: emails_of_campaign
+SELECT e.id::text
+FROM postroom.campaign_mails m
+JOIN postroom.emails e ON e.id = m.email_id
+WHERE m.workspace = :workspace::text AND m.campaign_id = :campaign::text AND m.state = 'leaving'
     AND {asks_again}
 ORDER BY e.id;
 
@@ -372,11 +390,31 @@ SET status = :status::text,
     last_sent_on = coalesce((:last_sent_on::text)::date, last_sent_on),
     reason = :reason::text,
     updated_at = {now}
-WHERE workspace = :workspace::text
-    AND (:campaign::text IS NULL OR campaign_id = :campaign::text)
-    AND (:prospect::text IS NULL OR prospect_id = :prospect::text)
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND prospect_id = :prospect::text
     AND status IN (SELECT json_array_elements_text((:was::text)::json))
-    AND (:because::text IS NULL OR reason = :because::text)
+    AND (:because::text IS NULL OR reason = :because::text);
+
+-- End the enrolments of a prospect: in one campaign or, where none is named, in the workspace. What is said of a person
+-- holds for those too that a cancelled campaign or a dead step has ended: these go on when somebody launches it again or
+-- retries the step, and this person is not to be among them. Said again, it ends nothing.
+-- name: end_enrolments_of_prospect
+UPDATE postroom.enrolments
+SET status = :status::text,
+    reason = :reason::text,
+    updated_at = {now}
+WHERE workspace = :workspace::text AND prospect_id = :prospect::text
+    AND (:campaign::text IS NULL OR campaign_id = :campaign::text)
+    AND status IN ('enrolled', 'active', 'paused', 'stopped')
+    AND (status, reason) IS DISTINCT FROM (:status::text, :reason::text)
+RETURNING campaign_id, prospect_id;
+
+-- End those of a campaign that are open.
+-- name: end_enrolments_of_campaign
+UPDATE postroom.enrolments
+SET status = :status::text,
+    reason = :reason::text,
+    updated_at = {now}
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND status IN ('enrolled', 'active', 'paused')
 RETURNING campaign_id, prospect_id;
 
 -- Have enrolments go on that were stopped for a reason; those that were not launched then are to be launched.

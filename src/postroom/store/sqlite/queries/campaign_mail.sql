@@ -21,7 +21,7 @@ ORDER BY p.next_at
 LIMIT 1;
 
 -- A workspace with mail, or people on the list, of which something is to be concluded, held likewise. However many
--- people there are, of each workspace only the first is read.
+-- people there are, of each workspace only the first is read. None of those whose settings could not be read just now.
 -- name: moved_pace
 WITH RECURSIVE covered (workspace) AS (
     SELECT min(c.workspace) FROM postroom_covered_prospects c
@@ -37,6 +37,7 @@ WHERE p.workspace IN (
     UNION ALL
     SELECT covered.workspace FROM covered
 )
+    AND p.workspace NOT IN (SELECT value FROM json_each(:unread))
 LIMIT 1;
 
 -- When the next workspace has its turn.
@@ -143,15 +144,24 @@ WHERE h.email_id = :id AND h.what = 'failed' AND h.at >= :since
 ORDER BY h.id DESC
 LIMIT 1;
 
--- Stop what has not left of some mail: of a prospect, of a campaign, or of one in the other.
--- name: stop_mails
+-- fragment: stopped_mails
 UPDATE postroom_campaign_mails
 SET state = 'stopped',
     reason = :reason,
     changed_at = :now
-WHERE workspace = :workspace
-    AND (:prospect IS NULL OR prospect_id = :prospect)
+
+-- Stop what has not left of the mail to a prospect, of one campaign or, where none is named, of the workspace …
+-- name: stop_mails_of_prospect
+{stopped_mails}
+WHERE workspace = :workspace AND prospect_id = :prospect
     AND (:campaign IS NULL OR campaign_id = :campaign)
+    AND state IN ('waiting', 'ready')
+RETURNING campaign_id, email_id;
+
+-- … or of a campaign.
+-- name: stop_mails_of_campaign
+{stopped_mails}
+WHERE workspace = :workspace AND campaign_id = :campaign
     AND state IN ('waiting', 'ready')
 RETURNING campaign_id, email_id;
 
@@ -202,14 +212,22 @@ SET state = 'ready',
 WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id = :prospect
     AND state = 'waiting' AND due_day IS NOT NULL;
 
--- Emails of some mail that wait for another attempt.
--- name: emails_of_mails
+-- Emails that wait for another attempt, of the mail to a prospect …
+-- name: emails_of_prospect
 SELECT e.id
 FROM postroom_campaign_mails m
 CROSS JOIN postroom_emails e ON e.id = m.email_id
-WHERE m.workspace = :workspace AND m.state = 'leaving'
-    AND (:prospect IS NULL OR m.prospect_id = :prospect)
+WHERE m.workspace = :workspace AND m.prospect_id = :prospect AND m.state = 'leaving'
     AND (:campaign IS NULL OR m.campaign_id = :campaign)
+    AND {asks_again}
+ORDER BY e.id;
+
+-- … or of a campaign.
+-- name: emails_of_campaign
+SELECT e.id
+FROM postroom_campaign_mails m INDEXED BY postroom_campaign_mails_leaving
+CROSS JOIN postroom_emails e ON e.id = m.email_id
+WHERE m.workspace = :workspace AND m.campaign_id = :campaign AND m.state = 'leaving'
     AND {asks_again}
 ORDER BY e.id;
 
@@ -367,11 +385,31 @@ SET status = :status,
     last_sent_on = coalesce(:last_sent_on, last_sent_on),
     reason = :reason,
     updated_at = :now
-WHERE workspace = :workspace
-    AND (:campaign IS NULL OR campaign_id = :campaign)
-    AND (:prospect IS NULL OR prospect_id = :prospect)
+WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id = :prospect
     AND status IN (SELECT value FROM json_each(:was))
-    AND (:because IS NULL OR reason = :because)
+    AND (:because IS NULL OR reason = :because);
+
+-- End the enrolments of a prospect: in one campaign or, where none is named, in the workspace. What is said of a person
+-- holds for those too that a cancelled campaign or a dead step has ended: these go on when somebody launches it again or
+-- retries the step, and this person is not to be among them. Said again, it ends nothing.
+-- name: end_enrolments_of_prospect
+UPDATE postroom_enrolments
+SET status = :status,
+    reason = :reason,
+    updated_at = :now
+WHERE workspace = :workspace AND prospect_id = :prospect
+    AND (:campaign IS NULL OR campaign_id = :campaign)
+    AND status IN ('enrolled', 'active', 'paused', 'stopped')
+    AND (status, reason) IS NOT (:status, :reason)
+RETURNING campaign_id, prospect_id;
+
+-- End those of a campaign that are open.
+-- name: end_enrolments_of_campaign
+UPDATE postroom_enrolments
+SET status = :status,
+    reason = :reason,
+    updated_at = :now
+WHERE workspace = :workspace AND campaign_id = :campaign AND status IN ('enrolled', 'active', 'paused')
 RETURNING campaign_id, prospect_id;
 
 -- Have enrolments go on that were stopped for a reason; those that were not launched then are to be launched.

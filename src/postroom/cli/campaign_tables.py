@@ -73,6 +73,13 @@ def facts_of_totals(totals: Totals) -> Table:
     )
 
 
+def sum_in_words(totals: Totals) -> str:
+    """All mails of a launched campaign as one line: `16 mails = 11 waiting + 5 sent`."""
+    counts = ((state, totals.states.get(state.value, 0)) for state in MailState)
+    parts = " + ".join(f"{count:,} {state}" for state, count in counts if count) or "0"
+    return f"{count_of(totals.mails, 'mail')} = {parts}"
+
+
 def _because(reasons: Mapping[str, int]) -> str:
     told = ", ".join(f"{count:,} {reason}" for reason, count in sorted(reasons.items()))
     return f" ({told})" if told else ""

@@ -26,6 +26,7 @@ from postroom.cli.campaign_tables import (
     senders_table,
     sequence_text,
     sequences_table,
+    sum_in_words,
 )
 from postroom.cli.choice import Json, machine_user
 from postroom.cli.command import command
@@ -229,6 +230,8 @@ def status(
         standard_output().print(facts_of_campaign(found))
         if totals.mails:
             standard_output().print(facts_of_totals(totals))
+        if books and not wrong:
+            standard_output().print(Text(f"The books add up: {sum_in_words(totals)}.", style="green"), soft_wrap=True)
         for each in wrong:
             _say(f"Does not add up: {each}.")
     if wrong:

@@ -33,7 +33,8 @@ def test_the_example_is_printed_and_can_be_made_into_a_draft(postroom: CommandLi
         "The draft spring is there, with 2 steps and 1 sender.",
         "Next: postroom campaign import FILE --campaign spring",
     ]
-    assert postroom("campaign", "new", "spring.toml").code == 2  # the id is taken
+    taken = postroom("campaign", "new", "spring.toml")
+    assert (taken.code, "campaign.id: a sequence 'spring' is there already" in taken.err) == (2, True)
     assert [each["id"] for each in postroom("campaign", "list", "--json").json["campaigns"]] == ["spring"]
 
 
@@ -66,6 +67,14 @@ def test_a_draft_that_brings_a_quota_of_nothing_says_so(postroom: CommandLine, o
     assert answer.code == 0
     remedy = "postroom campaign settings --daily-quota 50 --workspace hotel"
     assert f"Nothing leaves with a quota of 0: {remedy}" in answer.err
+
+
+def test_a_sequence_that_is_there_already_is_told_by_the_key_that_names_it(postroom: CommandLine, spring: str) -> None:
+    other = EXAMPLE.replace('id = "spring"', 'id = "autumn"').replace('# sequence = "welcome"', 'sequence = "spring"')
+    Path("autumn.toml").write_text(other, "utf-8")
+    taken = postroom("campaign", "new", "autumn.toml")
+
+    assert (taken.code, "campaign.sequence: a sequence 'spring' is there already" in taken.err) == (2, True)
 
 
 def test_nothing_is_enqueued_by_any_of_it(postroom: CommandLine, outbox: Outbox, spring: str) -> None:
@@ -213,7 +222,9 @@ def test_a_sequence_is_shown_and_edited_as_its_next_version(postroom: CommandLin
     [
         ("[campaign", "file: is no TOML"),
         ("[settings]\n", "campaign: expected a table, got None; write [campaign]"),
-        ('[campaign]\nid = "a:b"\n[[steps]]\nsubject = "s"\ntext = "t"\n', "contains «:»"),
+        ('[campaign]\nid = "a:b"\n[[steps]]\nsubject = "s"\ntext = "t"\n', "campaign.id: 'a:b' contains «:»"),
+        ('[campaign]\nid = "a"\nsequence = "b:c"\n', "campaign.sequence: 'b:c' contains «:»"),
+        ('[campaign]\nid = "a"\nname = "b\\n"\n[[steps]]\n', "campaign.name: contains the line feed"),
         ('[campaign]\nid = "a"\n', "steps: there is none; write [[steps]], or name a sequence"),
         ('[campaign]\nid = "a"\n[[steps]]\ntext = "t"\n', "steps[1].subject: is missing"),
         ('[campaign]\nid = "a"\n[[steps]]\nsubject = "s"\n', "steps[1].text: is missing"),

@@ -257,7 +257,7 @@ def _new(workspace: str, description: Description) -> Plan[Campaign]:
     for id in description.sender_ids:
         yield from get_sender(workspace, id)
     if description.sequence is not None:
-        yield from add_sequence(workspace, description.sequence)
+        yield from add_sequence(workspace, description.sequence, field=description.sequence_field)
     yield from get_sequence(workspace, description.campaign.sequence_id)
     yield from add_campaign(workspace, description.campaign, senders=description.sender_ids)
     return description.campaign

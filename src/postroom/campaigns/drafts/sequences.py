@@ -24,14 +24,13 @@ class SequenceOutline:
     steps: int
 
 
-def add_sequence(workspace: str, sequence: Sequence) -> Plan[None]:
-    """A new one, at version 1; `InvalidCampaign` where the id is taken."""
+def add_sequence(workspace: str, sequence: Sequence, *, field: str = "sequence.id") -> Plan[None]:
+    """A new one, at version 1; `InvalidCampaign` where the id is taken, about the `field` that says it."""
     name_of("sequence.name", sequence.name, longest=LONGEST_NAME)
     rows = yield ask("add_sequence", workspace=workspace, id=sequence.id, name=sequence.name)
     if not rows:
-        raise InvalidCampaign(
-            "sequence.id", f"{sequence.id!r} is there already", "choose another id, or change that one"
-        )
+        problem = f"a sequence {sequence.id!r} is there already"
+        raise InvalidCampaign(field, problem, "choose another id, or change that one")
     yield from _add_version(workspace, sequence, version=1)
 
 

@@ -77,6 +77,17 @@ def test_a_sequence_that_is_there_already_is_told_by_the_key_that_names_it(postr
     assert (taken.code, "campaign.sequence: a sequence 'spring' is there already" in taken.err) == (2, True)
 
 
+def test_what_a_draft_changes_for_the_whole_workspace_is_told(postroom: CommandLine, spring: str) -> None:
+    autumn = EXAMPLE.replace('"spring"', '"autumn"')
+    Path("autumn.toml").write_text(autumn, "utf-8")
+    assert "Changed" not in postroom("campaign", "new", "autumn.toml").out, "it says what holds already"
+
+    other = autumn.replace('"autumn"', '"winter"').replace("daily_quota = 50 ", "daily_quota = 5 ")
+    Path("winter.toml").write_text(other.replace('name = "Ada Lovelace"', 'name = "Ada L."'), "utf-8")
+    told = postroom("campaign", "new", "winter.toml").out.splitlines()[1]
+    assert told == "Changed for the whole workspace: daily_quota 50 → 5; sender ada: name Ada Lovelace → Ada L."
+
+
 def test_nothing_is_enqueued_by_any_of_it(postroom: CommandLine, outbox: Outbox, spring: str) -> None:
     postroom("campaign", "import", "people.csv", "--campaign", spring)
     postroom("campaign", "check", spring)

@@ -11,6 +11,7 @@ import typer
 from rich.text import Text
 
 from postroom.campaigns.drafts.describing import EXAMPLE, read_description, read_steps
+from postroom.campaigns.drafts.overwriting import Shared, overwritten
 from postroom.campaigns.records import sender_from, sender_record, settings_record
 from postroom.campaigns.values import Sender
 from postroom.cli.campaign_acts import cancel, launch, pause, resume, waiting
@@ -65,13 +66,17 @@ def new(
         raise InvalidCampaign("file", "none was given", "`postroom campaign new --example` prints one to begin with")
     description = read_description(_text_of(file))
     with _campaigns(target) as campaigns:
+        before = _shared(campaigns, workspace)
         campaign = campaigns.new(workspace, description, by=machine_user())
         made = campaigns.status(workspace, campaign.id)
+        changed = overwritten(before, _shared(campaigns, workspace))
     if json:
-        print_json(whole_record(made))
+        print_json(whole_record(made) | {"changed": list(changed)})
         return
     steps, senders = count_of(len(made.draft.sequence.steps), "step"), count_of(len(made.draft.senders), "sender")
     _say(f"The draft {campaign.id} is there, with {steps} and {senders}.")
+    if changed:
+        _say(f"Changed for the whole workspace: {'; '.join(changed)}")
     if not made.draft.settings.sending.daily_quota:
         _hint(f"Nothing leaves with a quota of 0: postroom campaign settings --daily-quota 50{_told(workspace)}")
     _say(f"Next: postroom campaign import FILE --campaign {campaign.id}{_told(workspace)}")
@@ -278,6 +283,10 @@ for command_name, function in COMMANDS.items():
 def _campaigns(target: Target) -> Iterator[CampaignOperations]:
     with target.outbox() as outbox:
         yield CampaignOperations(outbox)
+
+
+def _shared(campaigns: CampaignOperations, workspace: str) -> Shared:
+    return Shared(settings=campaigns.settings_of(workspace), senders=campaigns.senders(workspace))
 
 
 def _all(campaigns: CampaignOperations, workspace: str) -> Iterator[CampaignView]:

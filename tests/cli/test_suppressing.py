@@ -21,6 +21,12 @@ def created(outbox: Outbox) -> None:
     """Every test here has an outbox to work on."""
 
 
+def test_who_types_search_gets_the_list(postroom: CommandLine) -> None:
+    postroom("suppress", "add", ADA)
+
+    assert postroom("suppress", "search", "da@ex", "--json").json == postroom("suppress", "list", "--json").json
+
+
 def test_an_address_is_stopped_seen_and_let_go_again_and_it_is_known_by_whom(postroom: CommandLine) -> None:
     added = postroom("suppress", "add", "Ada <ADA@example.org>", "--evidence", "asked on the phone")
     [listed] = postroom("suppress", "list", "da@ex", "--json").json["suppressions"]

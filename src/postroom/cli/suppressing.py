@@ -175,6 +175,9 @@ app = typer.Typer(help="Suppressions: who is not to be mailed, and why.", no_arg
 for command_name, function in COMMANDS.items():
     app.command(command_name)(command(function))
 
+# What somebody who looks for an address types first.
+app.command("search", hidden=True)(command(list_entries))
+
 
 def _removed(
     operations: Operations, which: str, reasons: Sequence[SuppressionReason], *, confirm: bool

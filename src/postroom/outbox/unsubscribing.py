@@ -32,6 +32,8 @@ class Links:
     region: str = ""
     """Whose database has to hear of it."""
     keyring: Keyring = NO_KEYS
+    language: str = ""
+    """Of readers whose email does not name the language of its words."""
 
     def for_letter(self, letter: Letter, *, id: EmailId, workspace: str, kind: str) -> str:
         """The link of a letter; `InvalidEmail`, with the remedy, where it can have none."""
@@ -42,7 +44,7 @@ class Links:
             address=_only_recipient(letter),
             workspace=workspace,
             kind=kind,
-            language=letter.edition.language if letter.edition else "",
+            language=letter.edition.language if letter.edition else self.language,
             region=self.region,
         )
         # What will be recorded when it is pressed: what could not be is told now.

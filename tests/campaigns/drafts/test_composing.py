@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
+
+import pytest
 
 from postroom.campaigns.books.mails import Mail
 from postroom.campaigns.drafts.composing import order_of
@@ -13,16 +16,15 @@ from postroom.compose.letter import Letter
 from postroom.compose.unsubscribing import link_in
 from postroom.outbox.submission import HouseRules
 from postroom.outbox.unsubscribing import Links
-from postroom.sealing import Keyring
+from postroom.returns.unsubscribing.words import chosen_language
+from postroom.sealing import Keyring, unsealed
 from postroom.store.ids import new_id
 from postroom.store.order import Lease
 from postroom.vocabulary import MailState
 
 KEYS = Keyring("a secret of the tests, long enough to seal")
 RULES = HouseRules(links=Links(public_url="https://mail.shop.example", keyring=KEYS), keyring=KEYS)
-STEP = Step(
-    number=1, subject="Hi", text="Stop: {{ unsubscribe_url }}", html='<a href="{{ unsubscribe_url }}">Stop</a>'
-)
+STEP = Step(number=1, subject="Hi", text="Stop: {{ unsubscribe_url }}", html='<a href="{{ unsubscribe_url }}">Stop</a>')
 ADA = Prospect(id="p1", address="ada@example.org")
 
 
@@ -60,3 +62,15 @@ def test_the_words_bear_the_link_of_the_headers() -> None:
 
     assert link is not None
     assert (letter.text, letter.html) == (f"Stop: {link}", f'<a href="{link}">Stop</a>')
+
+
+@pytest.mark.parametrize(("language", "page"), [("de_ch", "de"), ("zh-Hant", "fr"), (None, "fr")])
+def test_whoever_unsubscribes_is_spoken_to_in_the_language_of_the_prospect_else_in_the_browser_s(
+    language: str | None, page: str
+) -> None:
+    link = link_in(composed(replace(ADA, language=language).checked()).headers)
+    assert link is not None
+    ticket = unsealed(link.rpartition("/")[2], KEYS)
+
+    assert ticket is not None
+    assert chosen_language(ticket.language, "fr") == page

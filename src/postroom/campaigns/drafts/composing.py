@@ -81,4 +81,10 @@ def order_of(
         unsubscribable=True,
         on_doubt=OnDoubt.HOLD,
     )
-    return replace(rules.order(submission, now=now, id=mail.id), priority=Priority.CAMPAIGN, lease=lease)
+    order = _in_language(prospect.language, rules).order(submission, now=now, id=mail.id)
+    return replace(order, priority=Priority.CAMPAIGN, lease=lease)
+
+
+def _in_language(language: str | None, rules: HouseRules) -> HouseRules:
+    """The same rules for a reader of this language: the words of a step do not say which one they are in."""
+    return replace(rules, links=replace(rules.links, language=language or ""))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta, timezone
 from itertools import pairwise
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -220,6 +221,19 @@ def test_times_without_a_zone_and_datetimes_for_days_are_refused() -> None:
         window_day_at(SendingSettings(), datetime(2026, 6, 5))  # noqa: DTZ001
     with pytest.raises(InvalidCampaign, match="day: expected a date, got a datetime"):
         window(SendingSettings(), utc("2026-06-05T09:00"))
+
+
+@pytest.mark.parametrize(
+    "instant",
+    [
+        datetime(9999, 12, 31, 23, tzinfo=ZoneInfo("America/New_York")),
+        datetime(1, 1, 1, tzinfo=ZoneInfo("Asia/Tokyo")),
+    ],
+)
+def test_an_instant_that_utc_has_no_date_for_is_refused(instant: datetime) -> None:
+    for asked in (next_open, window_day_at):
+        with pytest.raises(InvalidCampaign, match="instant: lies beyond either end of the calendar in UTC; give"):
+            asked(SendingSettings(), instant)
 
 
 @st.composite

@@ -114,7 +114,11 @@ def in_utc(name: str, instant: datetime) -> datetime:
         refuse(name, "an instant", instant, "give an aware datetime, such as datetime.now(UTC)")
     if instant.tzinfo is None:
         raise InvalidCampaign(name, "is a time without a zone", "give an aware one, such as datetime.now(UTC)")
-    return instant.astimezone(UTC)
+    try:
+        return instant.astimezone(UTC)
+    except OverflowError:
+        remedy = "give an instant between the years 1 and 9999 in UTC"
+        raise InvalidCampaign(name, "lies beyond either end of the calendar in UTC", remedy) from None
 
 
 def _neighbours(settings: SendingSettings, instant: datetime) -> list[date]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -149,6 +150,42 @@ def test_each_date_of_the_calendar_stands_beneath_its_own_day(house: House, plai
         assert abs((left + right) - (start + end)) < 2, "in the middle of it"
     assert first[0] >= first[2] - 1, "and none sticks out"
     assert last[1] <= last[3] + 1
+
+
+BESIDE = """
+[...document.querySelectorAll("#made .facts dd a")].map((link) => {
+  const [label, value] = [link.closest("dd").previousElementSibling, link].map((each) => {
+    const text = document.createRange();
+    text.selectNodeContents(each);
+    return text.getClientRects()[0];
+  });
+  return Math.abs(label.bottom - value.bottom);
+})
+"""
+IN_TWO = """
+[...document.querySelectorAll(".waiting .quiet-text, .people [data-label='Last mail']")]
+  .filter((each) => {
+    const text = document.createRange();
+    text.selectNodeContents(each);
+    return new Set([...text.getClientRects()].map((line) => line.top)).size > 1;
+  })
+  .map((each) => each.textContent)
+"""
+
+
+def test_values_stand_beside_their_labels_and_no_date_and_no_step_is_in_two_lines(
+    house: House, browser: Browser
+) -> None:
+    outreach(house)
+    long = f"{'a' * 60}@{'b' * 60}.{'c' * 60}.example"
+    with sqlite3.connect(house.outbox.database_url.removeprefix("sqlite:///")) as connection:
+        connection.execute("UPDATE postroom_prospects SET address = ? WHERE address LIKE 'emmy.%'", (long,))
+    with phone(browser) as page:
+        page.goto(house.address(f"/admin/campaigns/spring{W}"))
+        assert max(page.evaluate(BESIDE)) < 3
+        for width in (*range(320, 400, 8), 1280):
+            page.set_viewport_size({"width": width, "height": 740})
+            assert page.evaluate(IN_TWO) == []
 
 
 def test_on_a_phone_nothing_is_wider_than_the_screen_and_everything_can_be_hit(house: House, browser: Browser) -> None:

@@ -620,6 +620,23 @@ async def test_the_banner_of_a_paused_campaign_is_one_sentence(browser: AsyncCli
     assert re.search(r'role="note"><p>Paused <time[^>]*>[^<]*</time>: we wait\. Nothing[^<]*</p></div>', page.text)
 
 
+async def test_a_pause_is_told_once_and_what_waits_is_not_called_planned(
+    browser: AsyncClient, outbox: AsyncOutbox
+) -> None:
+    await launched(browser)
+    async with outbox.transaction() as connection:
+        await connection.execute(
+            "UPDATE postroom_campaign_mails SET state = 'sent', day = '2026-03-06' WHERE number = 1"
+        )
+    done = await press(browser, PAGE, PAGE.replace("?", "/pause?"))
+    page = await browser.get(done.headers["location"])
+
+    assert "The campaign is paused." in page.text
+    assert page.text.count("Nothing of it leaves until somebody resumes it.") == 1
+    assert "1 mail waits; nothing is planned while it is paused." in text_of(page)
+    assert "planned</li>" not in page.text
+
+
 async def test_the_calendar_is_drawn_for_the_mails_and_says_what_it_cuts(browser: AsyncClient) -> None:
     """With a thousand a day, sixty mails were a line at the bottom."""
     await drafted(browser)

@@ -120,9 +120,10 @@ class Calendar:
     def summary(self) -> str:
         """What is drawn, in words: each day with what may leave is in the table."""
         busiest = max(self.days, key=lambda day: day.mails)
+        planned = f", {counted(self.planned)} planned" if self.planned else ""
         return (
             f"From {self.first.day} {self.first:%b} to {self.last.day} {self.last:%b %Y}: "
-            f"{counted(self.sent)} sent, {counted(self.planned)} planned. "
+            f"{counted(self.sent)} sent{planned}. "
             f"The busiest day is {busiest.label} by quota and ramp-up. The table beneath tells each day."
         )
 

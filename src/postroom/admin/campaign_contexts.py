@@ -26,6 +26,7 @@ from postroom.campaigns.values import Sender, Sequence, WorkspaceSettings
 from postroom.errors import InvalidCampaign
 from postroom.operate.campaign_looks import InCampaign, ListedCampaign, Numbers
 from postroom.operate.campaigns import WholeCampaign
+from postroom.operate.wording import count_of
 from postroom.vocabulary import CampaignStatus, EnrolmentStatus
 
 ACTS: Mapping[CampaignStatus, tuple[str, ...]] = {
@@ -209,6 +210,14 @@ class CampaignPage:
         counted every few seconds."""
         under_way = self.status in (CampaignStatus.RUNNING, CampaignStatus.PAUSED)
         return under_way and self.numbers.progress.total <= 30_000
+
+    @property
+    def held(self) -> str:
+        """Why nothing is planned, though mails wait; empty where they are, or none waits."""
+        waiting = self.numbers.progress.waiting
+        if self.status is not CampaignStatus.PAUSED or not waiting:
+            return ""
+        return f"{count_of(waiting, 'mail')} wait{'s' if waiting == 1 else ''}; nothing is planned while it is paused."
 
     @property
     def pieces(self) -> tuple[Piece, ...]:

@@ -37,7 +37,7 @@ _WORDS: Mapping[str, Callable[[int], str]] = {
         if count
         else "Launched, but nothing was planned."
     ),
-    "campaign_pause": lambda count: "The campaign is paused. Nothing of it leaves until somebody resumes it.",
+    "campaign_pause": lambda count: "The campaign is paused.",
     "campaign_resume": lambda count: "The campaign runs again.",
     "campaign_cancel": lambda count: f"The campaign is cancelled: {count_of(count, 'mail')} will not leave.",
     "prospect_pause": lambda count: "Paused. This person gets nothing of the campaign until somebody resumes it.",

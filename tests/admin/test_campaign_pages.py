@@ -343,6 +343,7 @@ async def test_whom_a_launch_passes_over_is_told_before_it_and_after_it(browser:
     asked = text_of(await press(browser, PAGE, PAGE.replace("?", "/launch?")))
     told = await press(browser, PAGE, PAGE.replace("?", "/launch?"), confirmed="1")
 
+    assert "pass over some of them: suppressed (1 prospect) nothing need" in asked, "of nobody who is named"
     assert "1 prospect gets 1 step" in asked
     assert "1 more get nothing: not to be mailed" in asked
     assert "1 prospect passed over" in text_of(await browser.get(told.headers["location"]))

@@ -7,8 +7,11 @@ import hmac
 import re
 import subprocess
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +21,7 @@ import pytest
 from postroom import Email, Outbox, Status
 from postroom.accounts import chance
 from postroom.accounts.values import Role
-from postroom.admin.ticking import Tick, Ticking
+from postroom.admin.ticking import LONGEST, Tick, Ticking, worth_waiting
 from postroom.store.deployment import stamp_if_nobody_has
 from postroom.testing import MemoryTransport, Moment, ScriptedSmtp
 from postroom.web import admin
@@ -103,6 +106,56 @@ async def test_a_tick_sends_what_is_due_and_campaign_mail_and_ends(
 
     assert data_of(await cron.post(SEND, headers=SHOWN)) == {"running": False, "sent": 0, "failed": 0, "leftDue": 0}
     assert len(server.messages) == 6
+
+
+async def test_a_tick_waits_for_a_gap_that_ends_within_its_time(
+    house: CampaignHouse, cron: httpx.AsyncClient, server: ScriptedSmtp
+) -> None:
+    """(E7)"""
+    house.north.settings(replace(OPEN_ALWAYS, gap_seconds=(1, 1)))
+    house.north.launch()
+    done = data_of(await cron.post(SEND, headers=SHOWN))
+
+    assert done == {"running": False, "sent": 3, "failed": 0, "leftDue": 0}
+    times = sorted(mail.left_at for mail in house.north.mails() if mail.left_at)
+    assert [later - earlier >= timedelta(seconds=1) for earlier, later in pairwise(times)] == [True, True]
+
+
+async def test_a_tick_leaves_a_longer_gap_to_the_next_one(small_house: CampaignHouse, server: ScriptedSmtp) -> None:
+    small_house.north.settings(replace(OPEN_ALWAYS, gap_seconds=(60, 60)))
+    small_house.north.launch()
+    begun = time.monotonic()
+    tick = await Ticking(small_house.app.state.operations.outbox).tick()
+
+    assert tick == Tick(sent=1)
+    assert time.monotonic() - begun < LONGEST.total_seconds()
+
+
+async def test_a_tick_ends_after_so_many_emails_whatever_gap_is_to_end(
+    small_house: CampaignHouse, server: ScriptedSmtp
+) -> None:
+    small_house.north.settings(replace(OPEN_ALWAYS, gap_seconds=(1, 1)))
+    small_house.north.launch()
+
+    assert await Ticking(small_house.app.state.operations.outbox, most=1).tick() == Tick(sent=1)
+
+
+@pytest.mark.parametrize(
+    ("turn", "made", "seconds", "wait"),
+    [
+        (None, 3, 20.0, None),
+        (5.0, 0, 20.0, 5.0),
+        (20.0, 3, 20.0, None),
+        (-0.5, 1, 20.0, 0.0),
+        (-0.5, 0, 20.0, None),
+        (-0.5, 1, 0.0, None),
+        (-0.5, 1, -0.1, None),
+    ],
+)
+def test_a_turn_is_waited_for_if_it_comes_in_time_and_not_if_it_cannot_be_used(
+    turn: float | None, made: int, seconds: float, wait: float | None
+) -> None:
+    assert worth_waiting(turn, made=made, seconds=seconds) == wait
 
 
 async def test_what_fails_is_told_and_tried_again_by_its_policy(

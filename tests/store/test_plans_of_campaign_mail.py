@@ -116,6 +116,7 @@ QUERIES: dict[str, dict[str, Any]] = {
         "limit": 26,
     },
     "complete_campaign": {"workspace": "w", "campaign": "c2"},
+    "revive_mails_of_enrolment": {"workspace": "w", "campaign": "c2", "number": 1, "reason": "x"},
     "stop_following": {"workspace": "w", "campaign": "c2", "number": 1, "step": 1, "reason": "x"},
     "find_enrolment": {"workspace": "w", "campaign": "c2", "prospect": "p1"},
     "hold_paces": {"workspaces": ["w"], "emails": [ONE]},
@@ -151,20 +152,23 @@ QUERIES: dict[str, dict[str, Any]] = {
 }
 
 
+POSTGRES = {
+    "tables": "postroom.", "now": "now()", "few": "generate_series(1, 3) AS n",
+    "first_day": "date '0001-01-01'", "today": f"date '{DAY}'",
+    "id": "('00000000-0000-0000-' || lpad(step::text, 4, '0') || '-' || lpad(n::text, 12, '0'))::uuid",
+}  # fmt: skip
+
+
 def asked(name: str) -> Plan[Any]:
     return (yield ask(name, **QUERIES[name]))
 
 
 @pytest.fixture(scope="module")
 def filled_postgres(postgres_server: PostgresServer, migrated_template: str) -> Iterator[Outbox]:
-    names = {
-        "tables": "postroom.", "now": "now()", "numbers": f"generate_series(1, {PROSPECTS}) AS n",
-        "few": "generate_series(1, 3) AS n", "first_day": "date '0001-01-01'", "today": f"date '{DAY}'",
-        "id": "('00000000-0000-0000-' || lpad(step::text, 4, '0') || '-' || lpad(n::text, 12, '0'))::uuid",
-    }  # fmt: skip
+    numbers = f"generate_series(1, {PROSPECTS}) AS n"
     with postgres_server.database(template=migrated_template) as url:
         with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(_FILLED.format(**names).encode())
+            connection.execute(_FILLED.format(**POSTGRES, numbers=numbers).encode())
         with Outbox(url) as outbox:
             analyse_postgres(url)
             yield outbox
@@ -195,6 +199,25 @@ def test_on_postgres_it_reads_a_few_pages(filled_postgres: Outbox, query: str, g
 
     assert not [node for node in _nodes(json.loads(step.plan)) if _reads_everything(node)], step.plan
     assert step.work < 200, f"{step.query} touched {step.work} pages:\n{step.plan}"
+
+
+@pytest.mark.parametrize("query", ["revive_mails", "end_stranded"])
+def test_a_relaunch_takes_its_time_once_for_each_row_also_before_anybody_has_counted_them(
+    postgres_server: PostgresServer, migrated_template: str, query: str
+) -> None:
+    with postgres_server.database(template=migrated_template) as url:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(_FILLED.format(**POSTGRES, numbers="generate_series(1, 3000) AS n").encode())
+            connection.execute("UPDATE postroom.campaign_mails SET state = 'stopped', reason = 'x'")
+            connection.execute("UPDATE postroom.enrolments SET status = 'active', sequence_version = 1")
+        with Outbox(url) as outbox:
+            [step] = explain_on_postgres(outbox, _of_a_campaign(query), generic=False)
+
+    assert step.work < 100_000, f"{step.query} touched {step.work} pages:\n{step.plan}"
+
+
+def _of_a_campaign(query: str) -> Plan[Any]:
+    return (yield ask(query, workspace="w", campaign="c2", reason="x"))
 
 
 @pytest.mark.parametrize("analysed", [False, True], ids=["without statistics", "with statistics"])

@@ -13,7 +13,14 @@ import pytest
 
 from postroom.campaigns.looking.explaining import explain
 from postroom.campaigns.looking.totals import discrepancies, totals_of
-from postroom.campaigns.sending.acting import cancel_campaign, pause_campaign, resume_campaign, stop_in_campaign
+from postroom.campaigns.sending.acting import (
+    cancel_campaign,
+    pause_campaign,
+    pause_prospect,
+    resume_campaign,
+    resume_prospect,
+    stop_in_campaign,
+)
 from postroom.campaigns.stopping.following import hold_campaigns
 from postroom.campaigns.stopping.suppressing import suppress_in_campaigns
 from postroom.operate import Operations
@@ -254,6 +261,22 @@ def test_who_is_stopped_by_hand_after_a_cancel_is_not_in_it_when_it_is_launched_
     assert "p1:spring-words:2" not in [each.key for each in two.log]
     assert "p2:spring-words:2" in [each.key for each in two.log]
     assert balanced(two, "spring", "summer")
+
+
+def test_who_was_paused_before_a_cancel_is_so_when_it_is_launched_again(stage: Stage) -> None:
+    stage.settings()
+    stage.launched("spring", 2, (0, 0))
+    stage.run(pause_prospect(SHOP, "spring", "p1"))
+    stage.run(cancel_campaign(SHOP, "spring"))
+    stage.launch("spring", again=True)
+    stage.send_until(MONDAY + timedelta(days=2))
+
+    assert stage.enrolments()["p1"].status is EnrolmentStatus.PAUSED
+    assert [each.key for each in stage.log] == ["p2:spring-words:1", "p2:spring-words:2"]
+    stage.run(resume_prospect(SHOP, "spring", "p1"))
+    stage.send_until(MONDAY + timedelta(days=4))
+    assert [each.key for each in stage.log][2:] == ["p1:spring-words:1", "p1:spring-words:2"]
+    assert stage.campaign().status is CampaignStatus.COMPLETED
 
 
 def test_who_is_stopped_by_hand_after_a_dead_step_gets_nothing_when_it_is_retried(stage: Stage) -> None:

@@ -163,7 +163,11 @@ def _revive(workspace: str, mail: Mail) -> Plan[None]:
     yield from _change_enrolment(workspace, mail, EnrolmentStatus.ACTIVE, was=(EnrolmentStatus.STOPPED,))
     yield ask("reopen_campaign", workspace=workspace, campaign=mail.campaign_id)
     yield ask(
-        "revive_mails", workspace=workspace, campaign=mail.campaign_id, prospect=mail.prospect_id, reason=PREVIOUS
+        "revive_mails_of_enrolment",
+        workspace=workspace,
+        campaign=mail.campaign_id,
+        number=mail.number,
+        reason=PREVIOUS,
     )
 
 

@@ -178,25 +178,31 @@ SET state = 'stopped',
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND number = :number::bigint
     AND step > :step::integer AND state IN ('waiting', 'ready');
 
--- Let mail that was stopped for a reason, and has never left, wait again.
--- name: revive_mails
+-- Mail that was stopped for a reason, and has never left, waits again where its enrolment is open. One probe for each
+-- mail: EXISTS would be made into a join, which is planned badly as long as nobody has counted the rows.
+-- fragment: revived_mails
 UPDATE postroom.campaign_mails
 SET state = CASE WHEN due_day IS NULL THEN 'waiting' ELSE 'ready' END,
     reason = NULL,
     changed_at = {now}
-WHERE workspace = :workspace::text
-    AND (:prospect::text IS NULL OR prospect_id = :prospect::text)
-    AND campaign_id = :campaign::text
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text
     AND state = 'stopped' AND reason = :reason::text AND email_status IS NULL
-    AND EXISTS (
-        SELECT 1
+    AND (
+        SELECT n.status
         FROM postroom.enrolments n
         WHERE n.workspace = postroom.campaign_mails.workspace
             AND n.campaign_id = postroom.campaign_mails.campaign_id
             AND n.prospect_id = postroom.campaign_mails.prospect_id
-            AND n.status IN ('enrolled', 'active', 'paused')
-    )
+    ) IN ('enrolled', 'active', 'paused')
+
+-- Let such mail of a campaign wait again …
+-- name: revive_mails
+{revived_mails}
 RETURNING email_id::text, number;
+
+-- … or of one enrolment.
+-- name: revive_mails_of_enrolment
+{revived_mails} AND number = :number::integer;
 
 -- Take the turn from a prospect for a while …
 -- name: hold_mails
@@ -408,37 +414,45 @@ WHERE workspace = :workspace::text AND prospect_id = :prospect::text
     AND (status, reason) IS DISTINCT FROM (:status::text, :reason::text)
 RETURNING campaign_id, prospect_id;
 
--- End those of a campaign that are open.
+-- End those of a campaign that are open, and remember who was paused.
 -- name: end_enrolments_of_campaign
 UPDATE postroom.enrolments
-SET status = :status::text,
+SET paused_before = (status = 'paused'),
+    status = :status::text,
     reason = :reason::text,
     updated_at = {now}
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND status IN ('enrolled', 'active', 'paused')
 RETURNING campaign_id, prospect_id;
 
--- Have enrolments go on that were stopped for a reason; those that were not launched then are to be launched.
+-- Have enrolments go on that were stopped for a reason; those that were not launched then are to be launched, and who
+-- was paused then is so again.
 -- name: revive_enrolments
 UPDATE postroom.enrolments
-SET status = CASE WHEN sequence_version IS NULL THEN 'enrolled' ELSE 'active' END,
+SET status = CASE
+        WHEN paused_before THEN 'paused'
+        WHEN sequence_version IS NULL THEN 'enrolled'
+        ELSE 'active'
+    END,
     reason = NULL,
     updated_at = {now}
-WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND status = 'stopped' AND reason = :reason::text;
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND status = 'stopped' AND reason = :reason::text
+RETURNING prospect_id, status;
 
--- End the enrolments of a campaign of which nothing can leave any more.
+-- End the enrolments of a campaign of which nothing can leave any more. One probe for each, as above.
 -- name: end_stranded
 UPDATE postroom.enrolments AS e
 SET status = 'stopped',
     reason = :reason::text,
     updated_at = {now}
 WHERE e.workspace = :workspace::text AND e.campaign_id = :campaign::text
-    AND e.status = 'active' AND e.sequence_version IS NOT NULL
-    AND NOT EXISTS (
-        SELECT
+    AND e.status IN ('active', 'paused') AND e.sequence_version IS NOT NULL
+    AND (
+        SELECT m.email_id
         FROM postroom.campaign_mails m
         WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
             AND m.state IN ('ready', 'leaving')
-    )
+        LIMIT 1
+    ) IS NULL
 RETURNING number;
 
 -- Where an enrolment stands.

@@ -174,25 +174,30 @@ SET state = 'stopped',
 WHERE workspace = :workspace AND campaign_id = :campaign AND number = :number
     AND step > :step AND state IN ('waiting', 'ready');
 
--- Let mail that was stopped for a reason, and has never left, wait again.
--- name: revive_mails
+-- Mail that was stopped for a reason, and has never left, waits again where its enrolment is open.
+-- fragment: revived_mails
 UPDATE postroom_campaign_mails
 SET state = CASE WHEN due_day IS NULL THEN 'waiting' ELSE 'ready' END,
     reason = NULL,
     changed_at = :now
-WHERE workspace = :workspace
-    AND (:prospect IS NULL OR prospect_id = :prospect)
-    AND campaign_id = :campaign
+WHERE workspace = :workspace AND campaign_id = :campaign
     AND state = 'stopped' AND reason = :reason AND email_status IS NULL
-    AND EXISTS (
-        SELECT 1
+    AND (
+        SELECT n.status
         FROM postroom_enrolments n
         WHERE n.workspace = postroom_campaign_mails.workspace
             AND n.campaign_id = postroom_campaign_mails.campaign_id
             AND n.prospect_id = postroom_campaign_mails.prospect_id
-            AND n.status IN ('enrolled', 'active', 'paused')
-    )
+    ) IN ('enrolled', 'active', 'paused')
+
+-- Let such mail of a campaign wait again …
+-- name: revive_mails
+{revived_mails}
 RETURNING email_id, number;
+
+-- … or of one enrolment.
+-- name: revive_mails_of_enrolment
+{revived_mails} AND number = :number;
 
 -- Take the turn from a prospect for a while …
 -- name: hold_mails
@@ -403,22 +408,29 @@ WHERE workspace = :workspace AND prospect_id = :prospect
     AND (status, reason) IS NOT (:status, :reason)
 RETURNING campaign_id, prospect_id;
 
--- End those of a campaign that are open.
+-- End those of a campaign that are open, and remember who was paused.
 -- name: end_enrolments_of_campaign
 UPDATE postroom_enrolments
-SET status = :status,
+SET paused_before = (status = 'paused'),
+    status = :status,
     reason = :reason,
     updated_at = :now
 WHERE workspace = :workspace AND campaign_id = :campaign AND status IN ('enrolled', 'active', 'paused')
 RETURNING campaign_id, prospect_id;
 
--- Have enrolments go on that were stopped for a reason; those that were not launched then are to be launched.
+-- Have enrolments go on that were stopped for a reason; those that were not launched then are to be launched, and who
+-- was paused then is so again.
 -- name: revive_enrolments
 UPDATE postroom_enrolments
-SET status = CASE WHEN sequence_version IS NULL THEN 'enrolled' ELSE 'active' END,
+SET status = CASE
+        WHEN paused_before THEN 'paused'
+        WHEN sequence_version IS NULL THEN 'enrolled'
+        ELSE 'active'
+    END,
     reason = NULL,
     updated_at = :now
-WHERE workspace = :workspace AND campaign_id = :campaign AND status = 'stopped' AND reason = :reason;
+WHERE workspace = :workspace AND campaign_id = :campaign AND status = 'stopped' AND reason = :reason
+RETURNING prospect_id, status;
 
 -- End the enrolments of a campaign of which nothing can leave any more.
 -- name: end_stranded
@@ -427,7 +439,7 @@ SET status = 'stopped',
     reason = :reason,
     updated_at = :now
 WHERE e.workspace = :workspace AND e.campaign_id = :campaign
-    AND e.status = 'active' AND e.sequence_version IS NOT NULL
+    AND e.status IN ('active', 'paused') AND e.sequence_version IS NOT NULL
     AND NOT EXISTS (
         SELECT 1
         FROM postroom_campaign_mails m

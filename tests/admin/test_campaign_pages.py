@@ -410,8 +410,10 @@ async def test_pause_and_resume_hold_at_once_and_cancelling_asks(browser: AsyncC
     asked = await press(browser, PAGE, PAGE.replace("?", "/launch?"))
     assert "It was cancelled. What had not left then waits again" in text_of(asked)
     assert 'name="again" value="1"' in asked.text
-    await press(browser, PAGE, PAGE.replace("?", "/launch?"), confirmed="1", again="1")
-    assert "2 mails = 0 sent + 2 waiting" in text_of(await browser.get(PAGE))
+    done = await press(browser, PAGE, PAGE.replace("?", "/launch?"), confirmed="1", again="1")
+    page = await browser.get(done.headers["location"])
+    assert "Launched: 2 mails planned." in text_of(page)
+    assert "2 mails = 0 sent + 2 waiting" in text_of(page)
     assert [each for each in await acts_on_record(outbox) if "launch" not in each][-3:] == [
         "campaign_pause", "campaign_resume", "campaign_cancel",
     ]  # fmt: skip

@@ -141,7 +141,7 @@ async def _done(request: Request, person: Person, place: Place, id: str, act: st
         case "launch":
             portals, again = find_portals(operations.settings.portals), bool(form.get("again"))
             launched = await operations.launch(place.workspace, id, again=again, portals=portals, **asked)
-            return launched.scheduled, sum(launched.skipped.values())
+            return launched.scheduled + launched.revived, sum(launched.skipped.values())
         case "pause":
             reason = printable(plain(form.get("reason"))[:LONGEST_REASON])
             await operations.pause(place.workspace, id, reason=reason or None, **asked)

@@ -62,7 +62,7 @@ def test_a_campaign_is_paused_resumed_and_cancelled(postroom: CommandLine, sprin
     paused = postroom("campaign", "launch", spring)
     assert (paused.code, "resume it" in paused.err) == (1, True)
     assert postroom("campaign", "status", spring, "--json").json["pause_reason"] == "a typo"
-    assert "the campaign is running" in postroom("campaign", "resume", spring).out
+    assert postroom("campaign", "resume", spring).out == "spring is running again.\n"
     assert postroom("campaign", "cancel", spring).out == "spring is cancelled; 4 mails will not leave.\n"
     for act in ("launch", "pause", "resume"):
         refused = postroom("campaign", act, spring)

@@ -56,7 +56,10 @@ def resume(target: Target, id: CampaignId, workspace: Workspace = "", json: Json
     """Let a paused campaign run again. What became due leaves within windows, quota and gap."""
     with target.outbox() as outbox:
         launched = CampaignOperations(outbox).resume(workspace, id, by=machine_user())
-    _tell_launched(launched, json=json)
+    if json or launched.scheduled or launched.status is not CampaignStatus.RUNNING:
+        _tell_launched(launched, json=json)
+    else:
+        _say(f"{id} is running again.")
 
 
 def cancel(target: Target, id: CampaignId, workspace: Workspace = "") -> None:

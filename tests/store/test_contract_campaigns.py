@@ -124,7 +124,7 @@ def test_an_id_is_taken_once_in_a_workspace_and_again_in_another(outbox: Outbox)
 
     with pytest.raises(InvalidCampaign, match=r"campaign\.id: 'spring' is there already"):
         outbox.database.run(add_campaign("w", DRAFT, senders=[]))
-    with pytest.raises(InvalidCampaign, match=r"sequence\.id: 'intro' is there already"):
+    with pytest.raises(InvalidCampaign, match=r"sequence\.id: a sequence 'intro' is there already"):
         outbox.database.run(add_sequence("w", SEQUENCE))
     draft(outbox, "other")
     assert outbox.database.run(get_campaign("other", "spring")).status is CampaignStatus.DRAFT

@@ -8,8 +8,11 @@ from postroom.campaigns.arithmetic.quota import allowance
 from postroom.campaigns.arithmetic.settings import RampUp, SendingSettings
 from postroom.campaigns.arithmetic.turns import Planned, UnderWay
 from postroom.campaigns.arithmetic.window import next_open, window, window_day_at
+from postroom.errors import CannotFinish, InvalidCampaign
 
 __all__ = [
+    "CannotFinish",
+    "InvalidCampaign",
     "Permit",
     "Planned",
     "RampUp",

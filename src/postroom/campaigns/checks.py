@@ -33,7 +33,9 @@ def _as_number(given: object) -> str:
         return "leave the fraction out"
     if isinstance(given, str) and re.fullmatch(r"-?[0-9]{1,9}", given):
         return "write it as a number, without quotes"
-    return "write it in digits alone, nine at most"
+    if isinstance(given, str):
+        return "write it in digits alone, nine at most"
+    return "give a number"
 
 
 def text_of(name: str, given: object) -> str:

@@ -400,6 +400,8 @@ def test_e10_the_last_days_of_the_calendar_are_planned_to_the_end() -> None:
         ({"prospects": None}, "prospects"),
         ({"prospects": 5}, "prospects"),
         ({"id": 7}, "id"),
+        ({"id": ""}, "id"),
+        ({"id": "a:b"}, "id"),
     ],
 )
 def test_a_campaign_that_cannot_be_meant_is_refused_by_its_field(given: dict[str, Any], field: str) -> None:
@@ -446,6 +448,27 @@ def test_what_is_of_another_kind_is_refused_by_its_field(given: dict[str, Any], 
         plan(settings, campaigns, **asked)
 
     assert refused.value.field == field
+
+
+@pytest.mark.parametrize("whom", ["", "a:b", None, 7, "two\nlines"])
+def test_p13_a_prospect_who_can_have_no_key_is_refused_in_place_of_a_slot(whom: Any) -> None:
+    slots = plan(SETTINGS, [Planned(id="c", prospects=("p", whom), delay_days=(0,))], now=MONDAY, random=Random(7))
+
+    with pytest.raises(InvalidCampaign, match=r"^prospects: "):
+        list(slots)
+
+
+def test_p13_whoever_stands_twice_in_a_collection_is_planned_once() -> None:
+    twice = Planned(id="c", prospects=["p", "q", "p"], delay_days=(0, 1))
+    slots = planned(SETTINGS, twice)
+
+    assert [(slot.prospect, slot.step) for slot in slots] == [("p", 1), ("q", 1), ("p", 2), ("q", 2)]
+
+
+def test_a_slot_can_be_taken_apart_in_the_order_of_its_fields() -> None:
+    [(campaign_id, prospect, step, instant)] = planned(SETTINGS, campaign(1))
+
+    assert Slot(campaign_id, prospect, step, instant) == Slot(campaign="c", prospect="c1", step=1, at=instant)
 
 
 def test_an_endless_row_of_prospects_of_whom_none_can_be_mailed_comes_to_an_end() -> None:

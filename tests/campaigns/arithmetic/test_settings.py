@@ -40,6 +40,7 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({"daily_quota": -1}, "daily_quota", "expected a whole number from 0, got -1"),
     ({"daily_quota": False}, "daily_quota", "got False"),
     ({"daily_quota": "50"}, "daily_quota", "got '50'"),
+    ({"daily_quota": None}, "daily_quota", "got None; give a number"),
     ({"gap_seconds": (90, 30)}, "gap_seconds", "put the smaller first"),
     ({"gap_seconds": (-1, 30)}, "gap_seconds", "got -1"),
     ({"gap_seconds": (0.5, 30)}, "gap_seconds", "got 0.5"),

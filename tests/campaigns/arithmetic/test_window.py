@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -212,6 +212,24 @@ def test_an_instant_before_midnight_may_belong_to_the_day_after() -> None:
 
     assert late.astimezone(settings.zone).date() == date(2010, 11, 6)
     assert window_day_at(settings, late) == date(2010, 11, 7)
+
+
+class _Nowhere(tzinfo):
+    """A zone that knows no distance from UTC: Python calls its times naive."""
+
+    def utcoffset(self, when: datetime | None) -> timedelta | None:
+        return None
+
+
+def test_a_zone_that_does_not_know_its_distance_from_utc_is_none() -> None:
+    with pytest.raises(InvalidCampaign, match="instant: is a time without a zone"):
+        next_open(SendingSettings(), datetime(2026, 6, 5, tzinfo=_Nowhere()))
+
+
+@pytest.mark.parametrize("ask", [window, next_open, window_day_at])
+def test_what_are_no_settings_is_refused_by_its_field(ask: Any) -> None:
+    with pytest.raises(InvalidCampaign, match=r"^settings: expected SendingSettings, got \{\}"):
+        ask({}, utc("2026-06-05T09:00"))
 
 
 def test_times_without_a_zone_and_datetimes_for_days_are_refused() -> None:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from random import Random
+from typing import NamedTuple
 
 from postroom.campaigns.arithmetic.pace import Pace
 from postroom.campaigns.arithmetic.quota import allowance
-from postroom.campaigns.arithmetic.settings import SendingSettings
+from postroom.campaigns.arithmetic.settings import SendingSettings, check_settings
 from postroom.campaigns.arithmetic.turns import Planned, Turns
 from postroom.campaigns.arithmetic.window import Opening, in_utc, local_date, openings, openings_after, window_day_at
 from postroom.campaigns.checks import refuse, whole
 from postroom.errors import CannotFinish
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
+class Slot(NamedTuple):
     """When one step goes to one prospect."""
 
     campaign: str
@@ -57,8 +56,7 @@ def plan(
     is 0, or the calendar ends. The slots before it hold, and it says how many mails are left; of an endless row of
     prospects, how many were counted.
     """
-    if not isinstance(settings, SendingSettings):
-        refuse("settings", "SendingSettings", settings, "make them with SendingSettings(…)")
+    check_settings(settings)
     if not isinstance(random, Random):
         refuse("random", "a random.Random", random, "give one with a seed, such as Random(7)")
     now = in_utc("now", now)

@@ -77,7 +77,8 @@ class SendingSettings:
     holidays: tuple[date, ...] = ()
     """Dates on that clock at no instant of which mail leaves; any iterable is taken, and kept in order."""
     gap_seconds: tuple[int, int] = (30, 90)
-    """The least and the most seconds between two mails; chance chooses."""
+    """The least and the most seconds between two mails; chance chooses. With (0, 0) one still follows the other, by a
+    microsecond."""
 
     zone: ZoneInfo = field(init=False, repr=False, compare=False)
     """The clock itself."""
@@ -104,6 +105,12 @@ class SendingSettings:
         """`end_hour` counted from the midnight at which the opening day begins: above 24 for a window over midnight."""
         end = self.end_hour or 24
         return end if end > self.start_hour else end + 24
+
+
+def check_settings(given: object) -> None:
+    """Refuse whatever else stands in their place."""
+    if not isinstance(given, SendingSettings):
+        refuse("settings", "SendingSettings", given, "make them with SendingSettings(…)")
 
 
 def _days(given: object) -> tuple[str, ...]:

@@ -6,14 +6,15 @@ their turn. So memory follows the quota and the delays, not the size of the camp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from heapq import heappop, heappush
 from itertools import chain, islice
 from typing import NamedTuple
 
-from postroom.campaigns.checks import listed, refuse, text_of, whole
+from postroom.campaigns.arithmetic.keys import SEPARATOR, check_id
+from postroom.campaigns.checks import listed, refuse, whole
 
 _ROOM_FOR_PROSPECTS = 2**40
 """In the numbers of one campaign, before those of the next begin."""
@@ -38,7 +39,11 @@ class Planned:
 
     id: str
     prospects: Iterable[str]
-    """Those still to get their first step, as they were enrolled, each once. They are read when their turn comes."""
+    """Those still to get their first step, as they were enrolled. They are read when their turn comes.
+
+    Whoever stands twice in a collection is planned once. A generator has to name each once: who came before is not
+    kept.
+    """
     delay_days: tuple[int, ...]
     """For each step the days since the step before; 0 is the same day, after it. The first step follows none: its
     number is not read."""
@@ -46,7 +51,7 @@ class Planned:
     """Those between two steps, in the order in which they were enrolled."""
 
     def __post_init__(self) -> None:
-        text_of("id", self.id)
+        check_id("id", self.id)
         if isinstance(self.prospects, str) or not isinstance(self.prospects, Iterable):
             refuse("prospects", "several ids", self.prospects, "give them as a tuple, a list or a generator")
         delays = listed("delay_days", self.delay_days, "a number for each step, such as (0, 3, 4)")
@@ -112,7 +117,17 @@ class Turns:
             due = each.sent_on.toordinal() + campaign.delay_days[each.step - 1]
             heappush(self._follow_ups, Turn(due, position, each.step, each.prospect, campaign))
         after = first + len(self._follow_ups)
-        return (Turn(0, position, 1, prospect, campaign) for position, prospect in enumerate(campaign.prospects, after))
+        return (Turn(0, position, 1, prospect, campaign) for position, prospect in enumerate(_each(campaign), after))
+
+
+def _each(campaign: Planned) -> Iterator[str]:
+    """Its new prospects, once each where they can be told apart without keeping more than there is already."""
+    given = campaign.prospects
+    for prospect in dict.fromkeys(given) if isinstance(given, Collection) else given:
+        # A million are looked at: what is as it should be is not asked further.
+        if type(prospect) is not str or not prospect or SEPARATOR in prospect or not prospect.isprintable():
+            check_id("prospects", prospect)
+        yield prospect
 
 
 def _planned(given: object) -> Planned:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from postroom.campaigns.arithmetic.settings import SendingSettings
+from postroom.campaigns.arithmetic.settings import SendingSettings, check_settings
 from postroom.campaigns.checks import refuse
 from postroom.errors import InvalidCampaign
 
@@ -46,6 +46,7 @@ def window(settings: SendingSettings, day: date) -> tuple[datetime, datetime] | 
 
     At either end of the calendar, a window that a datetime cannot tell is none.
     """
+    check_settings(settings)
     if isinstance(day, datetime):
         raise InvalidCampaign("day", "expected a date, got a datetime", "give window_day_at(settings, instant)")
     if not isinstance(day, date):
@@ -79,6 +80,7 @@ def openings_after(settings: SendingSettings, instant: datetime) -> Iterator[Ope
 
 def next_open(settings: SendingSettings, instant: datetime) -> datetime | None:
     """The first instant at or after this one at which a window is open, in UTC; None where the calendar ends before."""
+    check_settings(settings)
     instant = in_utc("instant", instant)
     found = next(openings_after(settings, instant), None)
     return None if found is None else max(found.open, instant)
@@ -86,6 +88,7 @@ def next_open(settings: SendingSettings, instant: datetime) -> datetime | None:
 
 def window_at(settings: SendingSettings, instant: datetime) -> Opening | None:
     """The window that is open at this instant, with the day whose quota a mail then counts against."""
+    check_settings(settings)
     instant = in_utc("instant", instant)
     for day in _neighbours(settings, instant):
         found = window(settings, day)
@@ -112,7 +115,7 @@ def in_utc(name: str, instant: datetime) -> datetime:
     """The same instant in UTC; one without a zone is refused, for it is none."""
     if not isinstance(instant, datetime):
         refuse(name, "an instant", instant, "give an aware datetime, such as datetime.now(UTC)")
-    if instant.tzinfo is None:
+    if instant.utcoffset() is None:
         raise InvalidCampaign(name, "is a time without a zone", "give an aware one, such as datetime.now(UTC)")
     try:
         return instant.astimezone(UTC)

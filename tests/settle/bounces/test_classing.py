@@ -78,6 +78,8 @@ def test_an_address_that_does_not_exist_is_permanent(text: str) -> None:
         "550 5.1.8 sender's domain does not exist",
         "550 no such user here (in reply to MAIL FROM command)",
         "450 4.1.1 <ada@example.org>: user unknown",
+        "450 <ada@example.org>: no such user (in reply to RCPT TO command)",
+        "450 5.1.1 <ada@example.org>: no such user (in reply to RCPT TO command)",
         "5.1.0 - Unknown address error 550-'blocked by our policy'",
         "554 5.3.2 system not accepting network messages",
         "550 5.7.1 Requested action not taken: mailbox unavailable",
@@ -161,6 +163,14 @@ def test_a_status_that_the_reporting_system_guessed_is_no_proof() -> None:
     told = Saying(text="550 5.1.1 go away", reply="550 5.1.1 go away", status="5.1.1", code=550)
 
     assert (bounce_class(guessed), bounce_class(told)) == (BounceClass.UNDETERMINED, BounceClass.PERMANENT)
+
+
+@pytest.mark.parametrize("status", ["5.4.7", "5.0.0", "5.1.1"])
+def test_a_code_of_what_may_pass_is_believed_beside_any_status(status: str) -> None:
+    """Who tries for days and gives up reports 5.4.7; the other end has never said that it is for good."""
+    given_up = Saying(text="450 no such user", reply="450 no such user", status=status, code=450, phase=Phase.RECIPIENT)
+
+    assert bounce_class(given_up) is BounceClass.TRANSIENT
 
 
 @pytest.mark.parametrize(

@@ -98,9 +98,8 @@ def _is_in_no_directory(said: Saying, words: str) -> bool:
 
 
 def _is_temporary(said: Saying) -> bool:
-    if said.status:
-        return said.status.startswith("4.")
-    return said.code is not None and said.code < 500
+    """By the status or by the code: one that gives up after days of 450 writes 5.4.7 over it, and nobody is dead."""
+    return said.status.startswith("4.") or (said.code is not None and said.code < 500)
 
 
 def _is_of_sender(said: Saying) -> bool:

@@ -19,6 +19,7 @@ BOUNCES = {
     "postfix-two": [("ada@example.org", DEAD, "5.1.1", 550), ("bo@example.org", SOFT, "5.2.2", 552)],
     "sendmail-blocked": [("ada@example.org", SOFT, "5.7.1", 554)],
     "sendmail-guessed": [("ada@example.org", UNSAID, "5.1.1", 550)],
+    "sendmail-denied": [("ada@example.org", UNSAID, "", 550)],
     "exchange-unknown": [("ada@example.org", DEAD, "5.1.10", 550)],
     "gmail-unknown": [("ada@example.org", DEAD, "5.1.1", 550)],
     "receiving-rule": [("ada@example.org", UNSAID, "5.1.1", 550)],

@@ -45,7 +45,7 @@ def returned(opened: Opened, address: str, kind: Return, *, alone: bool) -> Retu
     """One recipient of such a report, with what is said of them."""
     said = said_of(opened, [address])
     if alone and not (said.status or said.code) and bounce_class(said) is BounceClass.UNDETERMINED:
-        said = saying(opened.report)
+        said = saying(opened.told)
     verdict = BounceClass.TRANSIENT if kind is Return.DEFERRED else bounce_class(said)
     return Returned(
         address=address,

@@ -20,6 +20,7 @@ BOUNCES = {
     "sendmail-blocked": [("ada@example.org", SOFT, "5.7.1", 554)],
     "sendmail-guessed": [("ada@example.org", UNSAID, "5.1.1", 550)],
     "sendmail-denied": [("ada@example.org", UNSAID, "", 550)],
+    "sendmail-expanded": [("ada@mail.example.org", DEAD, "5.1.1", 550)],
     "exchange-unknown": [("ada@example.org", DEAD, "5.1.10", 550)],
     "gmail-unknown": [("ada@example.org", DEAD, "5.1.1", 550)],
     "receiving-rule": [("ada@example.org", UNSAID, "5.1.1", 550)],
@@ -127,8 +128,10 @@ def test_what_it_was_sent_to_stands_beside_where_it_went() -> None:
     assert (recipient.address, recipient.aliases) == ("ada.lovelace@mail.example.org", ("ada@example.org",))
 
 
-def test_what_a_recipient_was_made_from_stands_beside_it() -> None:
-    [recipient] = reading_of("exim-generated").recipients
+@pytest.mark.parametrize("name", ["exim-generated", "sendmail-expanded"])
+def test_what_a_recipient_was_made_from_stands_beside_it(name: str) -> None:
+    """It is no second recipient: the other members of a list have got their copies."""
+    [recipient] = reading_of(name).recipients
 
     assert (recipient.address, recipient.aliases) == ("ada@mail.example.org", ("all@example.org",))
 

@@ -9,7 +9,7 @@ import pytest
 from postroom import Address, Email
 from postroom.compose.letter import Letter
 from postroom.returns.reading import Unclear, read
-from postroom.vocabulary import EmailId, Return
+from postroom.vocabulary import BounceClass, EmailId, Return
 from tests.returns.reading.mailbag import message, octets_of
 
 THREAD = "In-Reply-To: <order@shop.example.com>"
@@ -96,6 +96,46 @@ def test_an_answer_of_a_postmaster_is_no_report() -> None:
     )
 
     assert read(octets).kind is Return.REPLIED
+
+
+QUOTED = (
+    "Your mail to bo@example.org came back:\n\n> <bo@example.org>: 550 5.1.1 no such user (in reply to RCPT TO command)"
+)
+
+
+@pytest.mark.parametrize("author", ["ada@", "postmaster@"])
+@pytest.mark.parametrize("subject", ["Delivery failed?", "Your order was rejected", "bounce", "Undelivered mail"])
+def test_whoever_answers_and_can_be_answered_writes_no_report(subject: str, author: str) -> None:
+    """Even where they quote one: the address in it is somebody else's."""
+    octets = message(f"Subject: {subject}", THREAD, f"Return-Path: <{author}example.org>", body=QUOTED)
+
+    assert read(octets.replace(b"From: Ada <ada@", f"From: Ada <{author}".encode())).kind is Return.REPLIED
+
+
+@pytest.mark.parametrize("told", ["", "Final-Recipient: rfc822; bo@example.org\nAction: failed\nStatus: 5.1.1\n"])
+def test_nobody_is_dead_by_the_words_of_a_person(told: str) -> None:
+    """They may look like a report's; that they are one takes a sender, a path or a header of a system."""
+    person = message("Subject: Delivery failed", "Return-Path: <ada@example.org>", body=f"{told}\n{QUOTED}")
+    system = person.replace(b"Return-Path: <ada@example.org>", b"Return-Path: <>")
+    handed = person.replace(b"Return-Path: <ada@example.org>", b"Return-Path: <MAILER-DAEMON>")
+
+    found = [[each.bounce_class for each in read(octets).recipients] for octets in (person, system, handed)]
+
+    assert found == [[BounceClass.UNDETERMINED], [BounceClass.PERMANENT], [BounceClass.PERMANENT]]
+
+
+@pytest.mark.parametrize(
+    ("author", "headers"),
+    [
+        ("ada@", ["Return-Path: <>"]),
+        ("ada@", ["Return-Path: <ada@example.org>", "X-Failed-Recipients: bo@example.org"]),
+        ("mailer-daemon@", ["Return-Path: <root@mx.example.org>"]),
+    ],
+)
+def test_a_report_in_a_thread_is_one_where_a_system_wrote_it(author: str, headers: list[str]) -> None:
+    octets = message("Subject: Undelivered mail", THREAD, *headers, body=QUOTED).replace(b"ada@", author.encode(), 1)
+
+    assert read(octets).recipients[0].bounce_class is BounceClass.PERMANENT
 
 
 def test_somebody_away_who_names_another_address_is_no_report() -> None:

@@ -62,6 +62,10 @@ def test_an_address_that_does_not_exist_is_permanent(text: str) -> None:
     "text",
     [
         "552 5.2.2 mailbox full",
+        "550 5.1.1 <ada@example.org> full mailbox",
+        "550 5.1.1 mailbox lleno",
+        "550 5.1.1 <ada@example.org> casilla llena",
+        "550 5.1.1 the recipient does not have enough space",
         "550 5.1.1 <ada@example.org>: user is over quota",
         "550 5.1.1 <ada@example.org> - 203.0.113.7 has exceeded its sending limit",
         "550 5.7.1 message blocked as spam",

@@ -21,11 +21,12 @@ quota violation | quota limit | out of quota | out of storage | quota full | not
 insufficient quota | exceeded quota | exceeds quota | exceeded storage | exceed the quota | exceed mailbox |
 exceeded its storage | exceeded the storage | exceeded his quota | exceeds the maximum mailbox |
 exceeds allowed quota | exceeded their quota | disk quota | storage quota | mailbox size limit |
-mailbox full error | mailbox has exceeded | no space left on user | storage limit | storage space |
-too much mail data | boite pleine | not enough disk space | not enough space | out of space | insufficient space |
+mailbox full error | full mailbox | mailbox has exceeded | no space left on user | storage limit | storage space |
+too much mail data | boite pleine | not enough disk space | enough space | out of space | insufficient space |
 exceed the limit of the mailbox | mailbox exceeds | has reached its limit | mailbox over limit | mailbox limit |
 postfach ist voll | postfach voll | speicherplatz | kontingent | boîte aux lettres pleine | boîte pleine |
-boite aux lettres pleine | buzón lleno | buzon lleno | casella piena | caixa cheia | caixa postal cheia |
+boite aux lettres pleine | buzón lleno | buzon lleno | mailbox lleno | casilla llena | casella piena |
+caixa cheia | caixa postal cheia |
 skrzynka pełna | postvak is vol | ящик переполнен | переполнен | メールボックスがいっぱい | 容量を超え |
 受信容量 | 邮箱已满 | 信箱已满 | 空间不足 | user is overquota | recipient overquota | mailbox quota |
 message would exceed | exceeds mailbox

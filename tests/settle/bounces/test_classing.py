@@ -28,6 +28,9 @@ from postroom.vocabulary import BounceClass
         "Sorry, I couldn't find any host named example.invalid. (#5.1.2)",
         "551 the user has moved to another company",
         "550 No such user (in reply to RCPT TO command)",
+        "550 Requested action not taken: mailbox unavailable",
+        "550-Requested action not taken: mailbox unavailable 550 For explanation visit https://example.org/case?c=r1 "
+        "(in reply to RCPT TO command)",
         "550 5.7.1 No such user! (in reply to RCPT TO command)",
         "550 5.7.27 Host does not accept mail",
         "Unknown user: ada@example.org",
@@ -155,6 +158,7 @@ def test_what_may_be_said_of_something_else_proves_nothing(text: str) -> None:
         "550 unknown user: ada",
         "550 user unknown (in reply to end of DATA command)",
         "delivery failed",
+        "550-Requested action not taken: mailbox unavailable 550 For explanation visit https://example.org/case?c=r1",
     ],
 )
 def test_what_nobody_explains_is_undetermined(text: str) -> None:

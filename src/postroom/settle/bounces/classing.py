@@ -51,6 +51,8 @@ _ADVICE = re.compile(
     r"|\bmailbox is unavailable(?=:)"
 )
 """What is said beside «no such user», and would be a refusal without it."""
+_ON_ITS_PAGES = "for explanation visit"
+"""A large provider's, behind «mailbox unavailable» whatever it refuses, content too: its pages tell what it was."""
 _NO_NAME = "dns type 'mx' lookup of responded with code nxdomain"
 """A large provider's own look at the recipient's domain; behind it stands advice to try again."""
 _OF_POLICY = ("5.3.", "5.5.", "5.6.", "5.7.")
@@ -129,6 +131,7 @@ def _is_permanent(said: Saying, words: str) -> bool:
         said.phase is not Phase.CONTENT
         and (not said.status or said.status.startswith(_UNTOLD))
         and _any(ABSENT_SURELY, words)
+        and (said.phase is Phase.RECIPIENT or _ON_ITS_PAGES not in words)
     ):
         return True
     if said.status == "5.7.27" and said.phase is not Phase.CONTENT and "host does not accept mail" in words:

@@ -43,7 +43,13 @@ from postroom.vocabulary import BounceClass
         "SMTP error from remote mail server after RCPT TO:<ada@example.org>: 550 not accepted -- invalid mailbox. "
         "Local mailbox ada@example.org is unavailable: user not found",
         "550 User not found: ada@example.org (in reply to RCPT TO command)",
+        "550 User not found:ada@example.org (in reply to RCPT TO command)",
+        "550 No such user;ada@example.org (in reply to RCPT TO command)",
         "550 not a local user (in reply to RCPT TO command)",
+        "553 5.7.1 no such mail-box (in reply to RCPT TO command)",
+        "550 There is no mail box of that name (in reply to RCPT TO command)",
+        "550 5.7.1 No mailbox found (in reply to RCPT TO command)",
+        "554 ada@example.org dosn't exist (in reply to RCPT TO command)",
         "550 User not registered (in reply to RCPT TO command)",
         "550 Usuario no encontrado (in reply to RCPT TO command)",
         "550 Utente non trovato (in reply to RCPT TO command)",
@@ -66,6 +72,8 @@ def test_an_address_that_does_not_exist_is_permanent(text: str) -> None:
     [
         "552 5.2.2 mailbox full",
         "550 5.1.1 <ada@example.org> full mailbox",
+        "550 5.1.1 mail-box full",
+        "550 5.1.1 over quota:ada@example.org",
         "550 5.1.1 mailbox lleno",
         "550 5.1.1 <ada@example.org> casilla llena",
         "550 5.1.1 the recipient does not have enough space",

@@ -29,7 +29,7 @@ DEAD = frozenset({"5.1.1", "5.1.6", "5.1.10"})
 _OF_DOMAIN = frozenset({"5.1.2", "5.4.4"})
 _OF_SENDER = frozenset({"5.1.7", "5.1.8", "5.1.9"})
 _NAMES = re.compile(
-    r"https?://\S{1,500}|<?[^\s<>@]{1,200}@[^\s<>]{1,200}>?|\b[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,10}\b"
+    r"https?://\S{1,500}|<?[^\s<>@:;,()\[\]]{1,200}@[^\s<>]{1,200}>?|\b[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,10}\b"
 )
 """URLs, addresses, hosts."""
 _WRAPPED = re.compile(
@@ -166,6 +166,10 @@ def _any(phrases: tuple[str, ...], words: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """As phrases are written: lower case, single spaces, typewriter's apostrophes; without names, which say nothing."""
+    """As phrases are written: lower case, single spaces, typewriter's apostrophes, a mailbox in one word.
+
+    Without names, which say nothing.
+    """
     lower = text[:JUDGED].lower().replace("’", "'")
-    return " ".join(_WRAPPED.sub(" ", _NAMES.sub(" ", lower)).replace("_", " ").split())
+    plain = " ".join(_WRAPPED.sub(" ", _NAMES.sub(" ", lower)).replace("_", " ").split())
+    return plain.replace("mail-box", "mailbox").replace("mail box", "mailbox")

@@ -167,8 +167,9 @@ no such person | no such account | no such local user | user not found | recipie
 user does not exist | user doesn't exist | user not exist | recipient does not exist | recipient doesn't exist |
 mailbox does not exist | mailbox doesn't exist | account that you tried to reach does not | unknown recipient |
 recipient unknown | unknown mailbox | mailbox unknown | local user unknown | unknown local user | invalid recipient |
-invalid mailbox | not a local user | no mailbox here | no user here | user not known | user is unknown |
-recipient is unknown | user could not be found | recipient could not be found | mailbox could not be found
+invalid mailbox | not a local user | no mailbox here | no mailbox found | no user here | user not known |
+user is unknown | recipient is unknown | user could not be found | recipient could not be found |
+mailbox could not be found
 """)
 """Of those that follow, the ones that say of whom. «It does not exist» may be said of a sender, a link, a key."""
 
@@ -182,7 +183,7 @@ was not found at | couldn't be found | can not be found | cannot be found | not 
 user does not exist | user doesn't exist | user not exist | mailbox does not exist | mailbox doesn't exist |
 mailbox not exist | account does not exist | account doesn't exist | account that you tried to reach does not |
 address does not exist | address doesn't exist | recipient does not exist | recipient doesn't exist |
-does not exist here | doesn't exist here | do not exist | does not exist | doesn't exist | don't exist |
+does not exist here | doesn't exist here | do not exist | does not exist | doesn't exist | dosn't exist | don't exist |
 not exist | is not exist | not exists | doesn't have an account | user has no account | no account by that name |
 no mailbox here | no mailbox | isn't a user | not a valid user | not a valid mailbox | not a valid recipient |
 not a known user | not a valid address | is not a known | is not known | is unknown | unknown recipient |

@@ -75,10 +75,10 @@ def bounce_class(said: Saying) -> BounceClass:
 
 
 def _by_words(said: Saying, words: str) -> BounceClass | None:
-    if _is_in_no_directory(said, words):
-        return BounceClass.PERMANENT
     if _is_temporary(said) or _is_of_sender(said):
         return BounceClass.TRANSIENT
+    if _is_in_no_directory(said, words):
+        return BounceClass.PERMANENT
     if _NO_NAME in words and not said.status.startswith(_OF_POLICY):
         return BounceClass.PERMANENT
     if _any(FULL, words) or _is_refused(words):
@@ -94,9 +94,10 @@ def _is_refused(words: str) -> bool:
 
 
 def _is_in_no_directory(said: Saying, words: str) -> bool:
-    """Microsoft's words for a recipient that it does not know, which elsewhere are a policy's."""
-    told = "recipient address rejected: access denied" in words
-    return told and said.status == "5.4.1" and said.phase is Phase.RECIPIENT
+    """Microsoft's words for a recipient that it does not know, which elsewhere are a policy's. Some put 5.1.0 before
+    everything that they report."""
+    told = "recipient address rejected: access denied" in words and "5.4.1 " in said.text
+    return told and said.status in ("5.4.1", "5.1.0") and said.phase in (Phase.RECIPIENT, Phase.UNKNOWN)
 
 
 def _is_temporary(said: Saying) -> bool:
@@ -138,12 +139,6 @@ def _is_permanent(said: Saying, words: str) -> bool:
         return True  # sendmail, of the recipient's domain: elsewhere that status is of the sender's
     if said.code is None and not said.status and _any(ABSENT_TOLD, words):
         return True
-    if (
-        said.status == "5.4.1"
-        and said.phase is Phase.RECIPIENT
-        and "recipient address rejected: access denied" in words
-    ):
-        return True  # Microsoft's words for a recipient that is in no directory
     # Some systems say «no such user» to the content when they do not want it.
     answered = said.phase is Phase.RECIPIENT or (said.phase is Phase.UNKNOWN and said.status.startswith("5.1."))
     return answered and _any(ABSENT_NAMED if said.status.startswith(_OF_POLICY) else ABSENT_USER, words)

@@ -28,6 +28,9 @@ from postroom.vocabulary import BounceClass
         "550 5.4.1 Recipient address rejected: Access denied",
         "550 5.4.1 [ada@example.org]: Recipient address rejected: Access denied",
         "5.1.0 - Unknown address error 550-'5.4.1 Recipient address rejected: Access denied'",
+        "550 #5.1.0 Address rejected.",
+        "550 5.5.0 Adresse destinataire invalide. Invalid recipient.",
+        "550 5.5.0 Adresse d'au moins un destinataire invalide (in reply to RCPT TO command)",
         "Sorry, I couldn't find any host named example.invalid. (#5.1.2)",
         "551 the user has moved to another company",
         "550 No such user (in reply to RCPT TO command)",
@@ -155,6 +158,11 @@ def test_what_is_not_there_beside_a_status_of_policy_is_not_the_recipient(text: 
         "550 domaine de l'expéditeur inexistant (in reply to RCPT TO command)",
         "550 die Domain des Absenders existiert nicht (in reply to RCPT TO command)",
         "550 our address has changed (in reply to RCPT TO command)",
+        "550 #5.1.0 Address rejected (in reply to end of DATA command)",
+        "550 #5.1.0 Address rejected (in reply to MAIL FROM command)",
+        "550 #5.7.1 Address rejected (in reply to RCPT TO command)",
+        "550 5.1.0 your address rejected (in reply to RCPT TO command)",
+        "550 destinataire invalide (in reply to end of DATA command)",
     ],
 )
 def test_what_may_be_said_of_something_else_proves_nothing(text: str) -> None:

@@ -135,6 +135,8 @@ def _is_permanent(said: Saying, words: str) -> bool:
         and (said.phase is Phase.RECIPIENT or _ON_ITS_PAGES not in words)
     ):
         return True
+    if said.status == "5.1.0" and said.phase is not Phase.CONTENT and "# address rejected" in words:
+        return True  # IronPort, whose recipients are looked up before they are accepted
     if said.status == "5.7.27" and said.phase is not Phase.CONTENT and "host does not accept mail" in words:
         return True  # sendmail, of the recipient's domain: elsewhere that status is of the sender's
     if said.code is None and not said.status and _any(ABSENT_TOLD, words):

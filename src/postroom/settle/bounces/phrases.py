@@ -149,7 +149,8 @@ ABSENT_SURELY = _phrases("""
 not listed in domino directory | not listed in public name | not listed in address book |
 ディレクトリのリストにありません | not listed in lotus notes | delivery error: dd this user |
 requested action not taken: mailbox unavailable | recipname not unique or not found |
-the recipient name is not recognized | invalid final delivery userid | user name not listed in
+the recipient name is not recognized | invalid final delivery userid | user name not listed in |
+destinataire invalide
 """)
 """Words that only somebody says who has looked the mailbox up, whatever they reply to."""
 

@@ -47,10 +47,11 @@ _ADVICE = re.compile(
     r" (?:recipient(?:'s)?|user(?:'s)?|mailbox|address(?:es)?|spelling|typos)\b"
     r"(?: (?:and|of|for|the|recipient(?:'s)?|user(?:'s)?|e-?mail|name|mailbox|address(?:es)?|is|are|correct|right"
     r"|valid|try|resend|send|again|it)\b)*"
-    r"|\bcheck for typos or unnecessary spaces and try again|\bmessage from (?:a )?bulk sender"
-    r"|\bmailbox is unavailable(?=:)"
+    r"|\bcheck for typos or unnecessary spaces and try again|\baddress is not configured to receive\b"
 )
-"""What is said beside «no such user», and would be a refusal without it."""
+"""What is said beside «it does not exist», and would be a refusal without it."""
+_ASIDE = re.compile(r"\bmessage from (?:a )?bulk sender|\bmailbox is unavailable(?=:| \()")
+"""The same where it was told who does not exist."""
 _ON_ITS_PAGES = "for explanation visit"
 """A large provider's, behind «mailbox unavailable» whatever it refuses, content too: its pages tell what it was."""
 _NO_NAME = "dns type 'mx' lookup of responded with code nxdomain"
@@ -87,8 +88,10 @@ def _by_words(said: Saying, words: str) -> BounceClass | None:
 
 
 def _is_refused(words: str) -> bool:
-    if _any(ABSENT_NAMED, words) or _any(ABSENT_DOMAIN, words):
+    if _any(ABSENT_USER, words) or _any(ABSENT_DOMAIN, words):
         words = _ADVICE.sub(" ", words)
+    if _any(ABSENT_NAMED, words) or _any(ABSENT_DOMAIN, words):
+        words = _ASIDE.sub(" ", words)
     short = not REFUSED_WORDS.isdisjoint(_WORD.findall(words))
     return short or _any(REFUSED, words) or _CODED.search(words) is not None
 

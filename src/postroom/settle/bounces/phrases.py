@@ -47,9 +47,10 @@ sender verify failed | sender verification | verify sender | sender is not allow
 reverse dns | reverse lookup | ptr record | no ptr | helo command rejected | rdns | cannot find your hostname |
 cannot find your reverse | cannot resolve your | invalid helo | fcrdns | domain of sender | sender domain |
 sender's domain | domain of the sender | senders domain | sender address | bad sender | unknown sender |
-invalid sender | return path | return-path | envelope | mail from rejected | in mail from | from address |
-your hostname | in reverse | invalid dns | dynamic ip | residential | dial-up | dialup | connection refused |
-your access to submit | your access to this mail system | access from ip | your ip | ip rejected | bad ip
+invalid sender | return path | return-path | return address | callout | envelope | mail from rejected | in mail from |
+from address | your hostname | in reverse | invalid dns | dynamic ip | residential | dial-up | dialup |
+connection refused | your access to submit | your access to this mail system | access from ip | your ip | ip rejected |
+bad ip
 # Spam and content
 spam | unsolicited | junk mail | bulk mail | suspicious | suspect | phish | virus | malware | infected |
 content filter | content reject | content of | content was | message content | content policy | bad content |
@@ -209,11 +210,11 @@ n'existe pas | inexistant | destinataire inconnu | usuario desconocido | destina
 usuário desconhecido | não existe | desconhecido | onbekend | bestaat niet | okänd | nieznany | nie istnieje |
 neexistuje | не найден | не существует | неизвестный | unrouteable address | unroutable address |
 no such domain at | not a local user | user not registered | user not found | user is not registered |
-usuario no encontrado | destinatario no encontrado | utente non trovato | destinatario non trovato |
-usuário não encontrado | destinatário não encontrado | destinataire introuvable | utilisateur introuvable |
-adresse introuvable | gebruiker niet gevonden | ontvanger niet gevonden | mottagaren finns inte |
-användaren finns inte | användare finns inte | adressen finns inte | modtageren findes ikke | brugeren findes ikke |
-adressen findes ikke | mottakeren finnes ikke | brukeren finnes ikke | adressen finnes ikke |
+address is not configured to receive | usuario no encontrado | destinatario no encontrado | utente non trovato |
+destinatario non trovato | usuário não encontrado | destinatário não encontrado | destinataire introuvable |
+utilisateur introuvable | adresse introuvable | gebruiker niet gevonden | ontvanger niet gevonden |
+mottagaren finns inte | användaren finns inte | användare finns inte | adressen finns inte | modtageren findes ikke |
+brugeren findes ikke | adressen findes ikke | mottakeren finnes ikke | brukeren finnes ikke | adressen finnes ikke |
 käyttäjää ei löydy | vastaanottajaa ei löydy | osoitetta ei löydy | nie znaleziono użytkownika |
 nie znaleziono adresata | nie znaleziono odbiorcy | uživatel nenalezen | adresát nenalezen | příjemce nenalezen |
 felhasználó nem létezik | címzett nem létezik | kullanıcı yok | kullanici yok | kullanıcı bulunamadı |

@@ -146,13 +146,20 @@ def _is_permanent(said: Saying, words: str) -> bool:
         return True
     # Some systems say «no such user» to the content when they do not want it.
     answered = said.phase is Phase.RECIPIENT or (said.phase is Phase.UNKNOWN and said.status.startswith("5.1."))
-    return answered and _any(ABSENT_NAMED if said.status.startswith(_OF_POLICY) else ABSENT_USER, words)
+    return answered and _any(ABSENT_NAMED if _may_be_of_another(said, words) else ABSENT_USER, words)
 
 
 def _may_be_of_recipient(said: Saying) -> bool:
     """Whether a domain that is not there may be the recipient's. One record that the sender's lacks, or a link in what
     they wrote, is said in the same words, and to everybody whom they write to."""
     return said.phase is not Phase.CONTENT and not said.status.startswith(_OF_POLICY)
+
+
+def _may_be_of_another(said: Saying, words: str) -> bool:
+    """Whether, by its status, what does not exist may be anything. Sendmail has 5.3.0 for an address without one of its
+    own, and for a sender's domain."""
+    unsaid = said.status == "5.3.0" and not _any(ABSENT_DOMAIN, words)
+    return said.status.startswith(_OF_POLICY) and not unsaid
 
 
 def _is_said_by_its_host(said: Saying) -> bool:

@@ -37,8 +37,8 @@ REFUSED = _phrases("""
 # Blocks and reputations
 helo | ehlo | suppress | invalid domain, see | from: domain | sender | is listed | was listed | mx records for |
 recipient not accepted | refuse | your network | your server | your host | your domain | not subscribed |
-members-only | non-member | verify | bounced address | only accepting | preferences | you have been | restrict |
-purported | unsigned dsn | batv | backscatter | null sender | blocked | blacklist | black list | blocklist |
+members-only | non-member | verify | bounced address | only accepting | preferences | you have been | you are not |
+restrict | purported | unsigned dsn | batv | backscatter | null sender | blocked | blacklist | black list | blocklist |
 block list | denylist | deny list | dnsbl | spamhaus | spamcop | barracudacentral | sorbs | reputation |
 senderbase | been listed | are listed | currently listed | listed by | banned | not in whitelist |
 not whitelisted | greylist | graylist | grey-list | grey list | temporarily rejected | ip address has been |
@@ -197,9 +197,9 @@ invalid recipient | invalid mailbox | invalid user | invalid address | invalid a
 recipient invalid | recipient address invalid | address invalid | bad destination mailbox | bad recipient |
 bad address | bad mailbox | illegal user | incorrect address | wrong address | recipient address rejected: user |
 recipient rejected: user | recipient address rejected: undeliverable address | not listed in | not in our |
-not our user | not one of our | no valid recipient | user not known | not known here | name not recognised |
-name not recognized | address not recognized | recipient not recognized | recipname not | unable to find user |
-can't find user | could not find user | there is no user | there is no such | there's no user |
+not our user | not our customer | not one of our | no valid recipient | user not known | not known here |
+name not recognised | name not recognized | address not recognized | recipient not recognized | recipname not |
+unable to find user | can't find user | could not find user | there is no user | there is no such | there's no user |
 we don't have a user | have no user | has no user | no user here | no user by that name | no one by that name |
 no longer exists | mailbox unavailable | email address could not be found | user mailbox not found |
 recipient address not found | user unkown | unknow user | no existe | undeliverable address | addressee unknown |

@@ -20,6 +20,7 @@ BOUNCES = {
     "sendmail-blocked": [("ada@example.org", SOFT, "5.7.1", 554)],
     "sendmail-guessed": [("ada@example.org", UNSAID, "5.1.1", 550)],
     "sendmail-denied": [("ada@example.org", UNSAID, "", 550)],
+    "sendmail-asked": [("ada@example.org", DEAD, "5.7.1", 550)],
     "sendmail-expanded": [("ada@mail.example.org", DEAD, "5.1.1", 550)],
     "exchange-unknown": [("ada@example.org", DEAD, "5.1.10", 550)],
     "gmail-unknown": [("ada@example.org", DEAD, "5.1.1", 550)],
@@ -144,6 +145,17 @@ def test_what_was_handed_on_is_not_called_delivered(action: str, kind: Return | 
     reading = read(octets_of("delivered").replace(b"Action: delivered", f"Action: {action}".encode()))
 
     assert (reading.kind, reading.recipients[0].bounce_class) == (kind, None)
+
+
+REPLY = b"<<< 550 5.7.1 No such user at this site\n"
+
+
+@pytest.mark.parametrize("commands", [b">>> DATA\n", b">>> RCPT To:<ada@example.org>\n" + REPLY + b">>> DATA\n", b""])
+def test_a_transcript_tells_the_command_where_only_one_got_that_reply(commands: bytes) -> None:
+    """With 5.7.1, «no such user» is believed in reply to the recipient alone."""
+    octets = octets_of("sendmail-asked").replace(b">>> RCPT To:<ada@example.org>\n", commands)
+
+    assert [each.bounce_class for each in read(octets).recipients] == [SOFT]
 
 
 def test_the_words_of_the_other_end_are_kept_on_one_line() -> None:

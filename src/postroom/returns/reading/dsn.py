@@ -118,10 +118,12 @@ def _said(fields: Message, opened: Opened, names: list[str]) -> Saying:
         status = told
     else:
         status = prose.status if prose.status[:1] == own[:1] and own.endswith(".0.0") else own or prose.status
+    reply = reply_in(text) if text else prose.reply
+    asked = Phase.RECIPIENT if reply in opened.replies_to_recipients else Phase.UNKNOWN
     return Saying(
         text=text or prose.text,
-        reply=reply_in(text) if text else prose.reply,
+        reply=reply,
         status=status,
         code=code_in(text) or prose.code,
-        phase=phase_in(text) or prose.phase or Phase.UNKNOWN,
+        phase=phase_in(text) or prose.phase or asked,
     )

@@ -17,7 +17,8 @@ from string import ascii_lowercase, ascii_uppercase
 
 from postroom.returns.reading import limits
 from postroom.returns.reading.decoding import decoded_text
-from postroom.returns.reading.quoting import paragraphs_of, report_and_original, without_guesses
+from postroom.returns.reading.quoting import paragraphs_of, report_and_original
+from postroom.returns.reading.transcript import replies_to_recipients, without_guesses
 
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 _TYPE = re.compile(r"\s*([\w.+-]+/[\w.+-]+)")
@@ -70,6 +71,11 @@ class Opened:
     def told(self) -> str:
         """The report without what its system has guessed: what was said, rather than about whom."""
         return without_guesses(self.report)
+
+    @cached_property
+    def replies_to_recipients(self) -> frozenset[str]:
+        """What was said to RCPT, where the report has the session in it."""
+        return replies_to_recipients(self.report)
 
     @cached_property
     def paragraphs(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Where a text ends and the email that it quotes begins; and what in it nobody else has said."""
+"""Where a text ends and the email that it quotes begins."""
 
 from __future__ import annotations
 
@@ -8,12 +8,6 @@ from postroom.returns.reading import limits
 
 _HEADER_LINE = re.compile(r"(?:[ >|]{0,4})([A-Za-z][A-Za-z0-9-]{1,50}):")
 _BETWEEN = re.compile(r"\n[ \t]*\n")
-_GUESS = re.compile(
-    r"^([ \t]*<<< [^\n]*\n)[ \t]*5\d\d[ -](?:5\.\d{1,3}\.\d{1,3} )?"
-    r"<?[^\s<>@]{1,200}@[^\s<>]{1,200}>?\.\.\. user unknown[^\n]*",
-    re.IGNORECASE | re.MULTILINE,
-)
-"""What sendmail makes of every 550, 551 and 553 that it hears about a recipient, right behind what it has heard."""
 _DRAWN = re.compile(r"^[ \t>]*[-=*_]{3}.*$", re.MULTILINE)
 _KNOWN = frozenset(
     [
@@ -55,11 +49,6 @@ def report_and_original(text: str, *, returned: bool = False) -> tuple[str, str]
             rest = lines[number + len(block) :] if excerpt else []
             return "\n".join(lines[:number] + rest), "\n".join(map(_plain, block))
     return "\n".join(lines), ""
-
-
-def without_guesses(report: str) -> str:
-    """A report with the other end's replies, and without what sendmail makes of them in its transcript."""
-    return _GUESS.sub(r"\1", report)
 
 
 def paragraphs_of(report: str) -> tuple[str, ...]:

@@ -173,6 +173,15 @@ def test_only_a_reader_who_complains_has_objected() -> None:
     assert reading_of("authentication").feedback == "auth-failure"
 
 
+def test_a_mailbox_within_one_system_stands_behind_the_address_it_was_sent_to() -> None:
+    named = b"Original-Recipient: rfc822; ada@example.org\nFinal-Recipient: rfc822; "
+
+    for within in (b"@mx.example.net:ada@ims_daemon", b"ada@mail-store-daemon"):
+        told = octets_of("postfix-unknown").replace(b"Final-Recipient: rfc822; ada@example.org", named + within)
+        [recipient] = read(told).recipients
+        assert (recipient.address, recipient.aliases) == ("ada@example.org", (within.decode(),))
+
+
 def test_a_report_of_several_fates_tells_of_the_worst() -> None:
     octets = octets_of("postfix-two").replace(b"Action: failed\nStatus: 5.2.2", b"Action: delayed\nStatus: 4.2.2")
 

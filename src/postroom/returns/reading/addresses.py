@@ -19,6 +19,7 @@ _EDGES = "\"'`*.,;:()[]{}<>= \t"
 _X400 = re.compile(r"\b(?:dda:)?(?:smtp|rfc-822)[=:]", re.IGNORECASE)
 """What an address of X.400 puts before one of the internet's."""
 _QUOTED = re.compile(r'"[^"@]{1,64}"@')
+_INTERNAL = re.compile(r"@|[^@]+@[^@.]{0,60}daemon\Z")
 _DAEMONS = re.compile(
     r"(?:mailer[-_.]?daemon|postmaster|mail[-_.]?delivery|no-?reply|do-?not-?reply|bounces?[-+@])", re.I
 )
@@ -65,6 +66,11 @@ def typed_address(value: str) -> str:
     if address := tidy(bracketed[1] if bracketed else readable):
         return address
     return next(iter(addresses_in(readable)), "")
+
+
+def is_internal(address: str) -> bool:
+    """Whether it is a route or a mailbox within one system, and nowhere else an address."""
+    return _INTERNAL.match(address) is not None
 
 
 def is_daemon(address: str) -> bool:

@@ -8,7 +8,7 @@ from email.message import Message
 from itertools import islice
 
 from postroom.returns.reading import limits
-from postroom.returns.reading.addresses import header_addresses, typed_address
+from postroom.returns.reading.addresses import header_addresses, is_internal, typed_address
 from postroom.returns.reading.decoding import words
 from postroom.returns.reading.opening import Opened, Part, raw, read_headers
 from postroom.returns.reading.original import about, original_recipients
@@ -73,7 +73,8 @@ def _blocks(part: Part) -> Iterator[Message]:
 
 
 def _recipient(fields: Message, opened: Opened, *, doubted: bool) -> tuple[Return | Unclear, Returned] | None:
-    names = list(dict.fromkeys(address for name in _RECIPIENTS if (address := typed_address(raw(fields, name)))))
+    told = dict.fromkeys(address for name in _RECIPIENTS if (address := typed_address(raw(fields, name))))
+    names = sorted(told, key=is_internal)
     if not names:
         names = (
             header_addresses(opened.headers.get_all("X-Failed-Recipients", []))[:1]

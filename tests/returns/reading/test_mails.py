@@ -182,6 +182,22 @@ def test_a_mailbox_within_one_system_stands_behind_the_address_it_was_sent_to() 
         assert (recipient.address, recipient.aliases) == ("ada@example.org", (within.decode(),))
 
 
+@pytest.mark.parametrize(
+    ("written", "address"),
+    [
+        (r"utf-8; gr\x{FC}\x{DF}e@b\x{FC}cher.example", "grüße@bücher.example"),
+        (r"utf-8; a\x{2B}b@example.org", "a+b@example.org"),
+        (r"utf-8; a\x{1F600}@example.org", "a\U0001f600@example.org"),
+        (r"utf-8; a\x{0A}\x{202E}\x{D800}\x{FFFFFF}@example.org", r"a\x{0a}\x{202e}\x{d800}\x{ffffff}@example.org"),
+        (r"rfc822; a\x{FC}@example.org", r"a\x{fc}@example.org"),
+    ],
+)
+def test_letters_that_a_report_had_to_describe_are_read(written: str, address: str) -> None:
+    told = octets_of("international").replace("utf-8; grüße@bücher.example".encode(), written.encode())
+
+    assert [each.address for each in read(told).recipients] == [address]
+
+
 def test_a_report_of_several_fates_tells_of_the_worst() -> None:
     octets = octets_of("postfix-two").replace(b"Action: failed\nStatus: 5.2.2", b"Action: delayed\nStatus: 4.2.2")
 

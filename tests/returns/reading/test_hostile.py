@@ -33,6 +33,9 @@ GROWING: dict[str, Callable[[int], bytes]] = {
     "blocks": lambda n: (
         REPORT + b"--b\nContent-Type: message/delivery-status\n\n" + b"Final-Recipient: a@b.c\nAction: failed\n\n" * n
     ),
+    "one block": lambda n: (
+        REPORT + b"--b\nContent-Type: message/delivery-status\n\n" + b"Final-Recipient: a@b.c\nAction: failed\n" * n
+    ),
     "parts": lambda n: REPORT + b"--b\n" * n,
     "nested": lambda n: (
         HEAD + b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (i, i) for i in range(n))

@@ -173,6 +173,19 @@ def test_only_a_reader_who_complains_has_objected() -> None:
     assert reading_of("authentication").feedback == "auth-failure"
 
 
+def test_recipients_are_told_apart_without_an_empty_line_between_them() -> None:
+    """Only where it is plain whose every field is."""
+    octets = octets_of("postfix-two")
+    first, last = octets.index(b"Final-Recipient: rfc822; ada"), octets.index(b"Final-Recipient: rfc822; bo")
+    joined = octets[:last].rstrip(b"\n") + b"\n" + octets[last:]
+    mixed = joined[: last - 1] + b"Original-Recipient: rfc822; cy@example.org\n" + joined[last - 1 :]
+    before = octets[:first].rstrip(b"\n") + b"\n" + joined[first:]
+
+    found = [[(each.address, each.bounce_class) for each in read(each).recipients] for each in (joined, before, mixed)]
+    assert found[:2] == [[("ada@example.org", DEAD), ("bo@example.org", SOFT)]] * 2
+    assert found[2] == [("ada@example.org", DEAD)]
+
+
 def test_a_mailbox_within_one_system_stands_behind_the_address_it_was_sent_to() -> None:
     named = b"Original-Recipient: rfc822; ada@example.org\nFinal-Recipient: rfc822; "
 

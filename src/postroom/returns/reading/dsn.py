@@ -67,9 +67,26 @@ def _once(found: list[Returned]) -> tuple[Returned, ...]:
 def _blocks(part: Part) -> Iterator[Message]:
     """The blocks of fields that speak of a recipient."""
     for block in islice(re.split(r"\n[ \t]*\n", part.text), limits.RECIPIENTS):
-        fields = read_headers(block.strip("\n").encode("utf-8", "replace"))
-        if any(name in fields for name in (*_RECIPIENTS, "Action")):
-            yield fields
+        for fields in _apart(read_headers(block.strip("\n").encode("utf-8", "replace"))):
+            if any(name in fields for name in (*_RECIPIENTS, "Action")):
+                yield fields
+
+
+def _apart(fields: Message) -> Iterator[Message]:
+    """Each recipient's fields, also where the empty lines between them are missing: then all of them begin alike, and
+    nobody lacks a name that another has."""
+    counts = {name: len(fields.get_all(name, [])) for name in (*_RECIPIENTS, "Action")}
+    if counts["Action"] < 2 or not {*counts.values()} <= {0, counts["Action"]}:
+        yield fields
+        return
+    first = next(name.lower() for name in fields if name.title() in counts)
+    one = Message()
+    for name, value in fields.items():
+        if name.lower() == first:
+            yield one
+            one = Message()
+        one[name] = value
+    yield one
 
 
 def _recipient(fields: Message, opened: Opened, *, doubted: bool) -> tuple[Return | Unclear, Returned] | None:

@@ -33,6 +33,16 @@ THREAD = "In-Reply-To: <order@shop.example.com>"
         "Subject: =?utf-8?q?R=C3=A9ponse_automatique_=3A_commande?=",
         "Subject: Respuesta automática: pedido",
         "Subject: 自動応答: 注文",
+        "Subject: 自动回复：你好",
+        "Subject: AUTO: Ada is out of the office (returning 30.11.2026)",
+        "Subject: OOO: Your order",
+        "Subject: [Auto-Reply] Your order",
+        "Subject: Automatisk svar: Din bestilling",
+        "Subject: Automatyczna odpowiedź: Zamówienie",
+        "Subject: Автоматична відповідь: Замовлення",
+        "Subject: Αυτόματη απάντηση: Παραγγελία",
+        "Subject: Automatski odgovor: Narudžba",
+        "Subject: Samodejni odgovor: Naročilo",
     ],
 )
 def test_a_program_that_answers_is_known_by_one_sign(header: str) -> None:
@@ -70,6 +80,8 @@ def test_who_has_written_a_letter_of_their_own_is_told_and_no_more() -> None:
         ("Subject: Re: Automatic reply: Your order", "I am back."),
         ("Subject: Out of office: next week", "I shall be away.\n\nOn Wed, 18 Nov 2026 desk wrote:\n> When?"),
         ("Auto-Submitted: no", "It was I."),
+        ("Subject: Auto: which one?", "The red one."),
+        ("Subject: [Vacation] our plans", "See you."),
         ("Subject: Vacations in spring", "Lovely."),
     ],
 )

@@ -21,6 +21,8 @@ THREAD = "In-Reply-To: <order@shop.example.com>"
         "Auto-Submitted: auto-replied",
         "Auto-Submitted: auto-generated (vacation)",
         "Return-Path: <>",
+        "Return-Path: <MAILER-DAEMON>",
+        "Return-Path: <MAILER-DAEMON@mx.example.net>",
         "X-Autoreply: yes",
         "X-Autorespond: away",
         "Precedence: auto_reply",

@@ -14,7 +14,7 @@ from postroom.returns.reading.addresses import header_addresses
 from postroom.returns.reading.decoding import words
 from postroom.returns.reading.opening import Opened, parameter, raw
 from postroom.returns.reading.original import about
-from postroom.returns.reading.reports import looks_like_a_report
+from postroom.returns.reading.reports import leads_back_to_nobody, looks_like_a_report
 from postroom.returns.reading.returning import day_of_return
 from postroom.returns.reading.values import Reading, Returned, Unclear
 from postroom.vocabulary import Return
@@ -115,7 +115,7 @@ def is_automatic(headers: Message) -> bool:
     submitted = raw(headers, "Auto-Submitted").split(";")[0].strip().lower()
     if submitted and submitted != "no":
         return True
-    if raw(headers, "Precedence").strip().lower() in _PRECEDENCE or raw(headers, "Return-Path").strip() == "<>":
+    if raw(headers, "Precedence").strip().lower() in _PRECEDENCE or leads_back_to_nobody(headers):
         return True
     if any(name in headers for name in _AUTOMATIC):
         return True

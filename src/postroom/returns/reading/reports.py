@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from email.message import Message
 from itertools import islice
 
 from postroom.returns.reading.addresses import addresses_in
@@ -103,7 +104,7 @@ def is_by_a_system(opened: Opened) -> bool:
 
     Words alone may be a person's who speaks of somebody else's mail: nobody is dead by them.
     """
-    return "X-Failed-Recipients" in opened.headers or _leads_back_to_nobody(opened) or _is_from_daemon(opened)
+    return "X-Failed-Recipients" in opened.headers or leads_back_to_nobody(opened.headers) or _is_from_daemon(opened)
 
 
 def _is_conversation(opened: Opened) -> bool:
@@ -111,11 +112,12 @@ def _is_conversation(opened: Opened) -> bool:
     if "X-Failed-Recipients" in opened.headers or _PROGRAM.search(words(raw(opened.headers, "From"))):
         return False
     answers = "In-Reply-To" in opened.headers or "References" in opened.headers
-    return answers and raw(opened.headers, "Return-Path").strip() != "" and not _leads_back_to_nobody(opened)
+    return answers and raw(opened.headers, "Return-Path").strip() != "" and not leads_back_to_nobody(opened.headers)
 
 
-def _leads_back_to_nobody(opened: Opened) -> bool:
-    return _NO_PATH.fullmatch(raw(opened.headers, "Return-Path").strip()) is not None
+def leads_back_to_nobody(headers: Message) -> bool:
+    """Whether its envelope had no sender, as that of reports and of programs that answer."""
+    return _NO_PATH.fullmatch(raw(headers, "Return-Path").strip()) is not None
 
 
 def _is_from_daemon(opened: Opened) -> bool:

@@ -24,7 +24,7 @@ MEANINGS = {
     WaitReason.WAITING_STEP: "It follows another step, which comes first.",
     WaitReason.PAUSED: "Somebody has paused it.",
     WaitReason.AWAY: "Its prospect is away, and has said until when.",
-    WaitReason.RENDERING: "Writing it took longer than two seconds; it is tried again.",
+    WaitReason.RENDERING: "Writing it took too long; it is tried again every minute.",
     WaitReason.SENDER_DOWN: "Its sender, or the way out, does not send just now.",
     WaitReason.NO_WORKER: "It might leave, but no worker that can send it has looked. Is one running?",
 }

@@ -109,6 +109,21 @@ async def prospect_path(browser: AsyncClient, name: str = "ada") -> str:
     return unescape(found[1])
 
 
+@pytest.mark.parametrize(
+    "path",
+    [f"/admin/campaigns/none{W}", f"/admin/campaigns/none/prospects/p1{W}", f"/admin/sequences/none{W}"],
+)
+async def test_what_is_not_there_leads_to_the_list_of_campaigns_and_to_no_place_for_programs(
+    browser: AsyncClient, path: str
+) -> None:
+    answer = await browser.get(path)
+
+    assert answer.status_code == 404
+    assert f'<a class="button" href="{LIST}">Campaigns</a>' in answer.text
+    assert "/api/" not in answer.text
+    assert "postroom campaign" not in answer.text
+
+
 # The list, and a new one
 
 

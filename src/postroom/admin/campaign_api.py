@@ -128,7 +128,7 @@ def id_in(part: str, what: str = "campaign") -> str:
     """The id that is written in a part of a path. What cannot be one is as one that is not there."""
     id = unquote(part)
     if len(id) > LONGEST_ID or not id.isprintable():
-        raise NotInWorkspace(what, "", "", "take one from `GET /api/campaigns`")
+        raise NotInWorkspace(what, "", "", "write it as it is listed")
     return id
 
 

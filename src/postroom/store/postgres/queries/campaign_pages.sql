@@ -87,7 +87,7 @@ WHERE e.workspace = :workspace::text AND e.campaign_id = :campaign::text AND e.p
 
 -- The mails that some emails are, as a list of what came back shows them.
 -- name: mails_returned
-SELECT m.email_id::text, m.workspace, m.campaign_id, m.prospect_id, p.address, m.step, m.subject, e.status
+SELECT m.email_id::text, m.workspace, m.campaign_id, m.prospect_id, p.address, m.step, m.subject, e.status, e.updated_at
 FROM postroom.campaign_mails m
 JOIN postroom.prospects p ON p.workspace = m.workspace AND p.id = m.prospect_id
 LEFT JOIN postroom.enrolments e

@@ -87,7 +87,7 @@ WHERE e.workspace = :workspace AND e.campaign_id = :campaign AND e.prospect_id =
 
 -- The mails that some emails are, as a list of what came back shows them.
 -- name: mails_returned
-SELECT m.email_id, m.workspace, m.campaign_id, m.prospect_id, p.address, m.step, m.subject, e.status
+SELECT m.email_id, m.workspace, m.campaign_id, m.prospect_id, p.address, m.step, m.subject, e.status, e.updated_at
 FROM postroom_campaign_mails m
 JOIN postroom_prospects p ON p.workspace = m.workspace AND p.id = m.prospect_id
 LEFT JOIN postroom_enrolments e

@@ -219,6 +219,24 @@ async def test_a_campaign_is_paused_resumed_cancelled_and_launched_again_only_on
     assert data_of(await operator.get(f"{SPRING}/pending")) == {"pending": 6}
 
 
+async def test_why_something_is_paused_is_said_in_the_body_or_in_the_query_and_is_not_passed_over(
+    house: CampaignHouse, operator: httpx.AsyncClient
+) -> None:
+    await operator.post(f"{SPRING}/launch")
+    paused = data_of(await operator.post(f"{SPRING}/pause", json={"reason": "a typo"}))
+    again = data_of(await operator.post(f"{SPRING}/pause", json={"reason": "another"}))
+    sender = data_of(await operator.post("/api/senders/grace/pause", json={"reason": "on holiday"}))
+
+    assert paused["pauseReason"] == "a typo"
+    assert again == paused, "it stays as it was paused"
+    assert sender["pauseReason"] == "on holiday"
+    for path in (f"{SPRING}/resume", f"{SPRING}/cancel", "/api/senders/grace/resume"):
+        for said in ({"json": {"reason": "read by nobody"}}, {"params": {"reason": "read by nobody"}}):
+            assert error_of(await operator.post(path, **said), 422)["code"] == "invalid_request", path
+    assert error_of(await operator.post(f"{SPRING}/pause", params={"reson": "a typo"}), 422)
+    assert data_of(await operator.post(f"{SPRING}/resume", json={}))["status"] == "running"
+
+
 async def test_a_sender_is_paused_and_resumed(house: CampaignHouse, operator: httpx.AsyncClient) -> None:
     await operator.post(f"{SPRING}/launch")
     paused = data_of(await operator.post("/api/senders/grace/pause", params={"reason": "on holiday"}))
@@ -435,12 +453,17 @@ async def test_a_body_that_is_not_meant_changes_nothing(small_house: CampaignHou
         ("/api/workspaces/north/quota", {"date": "1"}),
         ("/api/workspaces/north/quota", {"date": "2026-02-30"}),
         ("/api/workspaces/north/quota", {"date": "2026-03-09T00:00"}),
+        ("/api/workspaces/north/quota", {"dat": "2026-03-09"}),
+        ("/api/workspaces/north/quota", {"date": ["2026-03-09", "2026-03-10"]}),
+        (f"{SPRING}/emails", {"limit": ["1", "1"]}),
+        ("/api/campaigns", {"workspaces": "north"}),
+        ("/api/senders", {"workspaces": "north"}),
         ("/api/campaigns", {"workspace": "x" * 101}),
         ("/api/campaigns", {"after": "\x00"}),
     ],
 )
 async def test_parameters_that_mean_nothing_are_refused(
-    small_house: CampaignHouse, path: str, params: dict[str, str]
+    small_house: CampaignHouse, path: str, params: dict[str, str | list[str]]
 ) -> None:
     async with small_house.caller(Role.VIEWER, NORTH) as viewer:
         assert error_of(await viewer.get(path, params=params), 422)["code"] == "invalid_request"

@@ -59,6 +59,8 @@ def test_a_campaign_is_paused_resumed_and_cancelled(postroom: CommandLine, sprin
     assert (draft.code, "'spring' is a draft; launch it first" in draft.err) == (2, True)
     postroom("campaign", "launch", spring)
     assert postroom("campaign", "pause", spring, "--reason", "a typo").out == "spring is paused.\n"
+    again = postroom("campaign", "pause", spring, "--reason", "another")
+    assert (again.code, again.out) == (0, "spring was paused before, and stays so: a typo.\n")
     paused = postroom("campaign", "launch", spring)
     assert (paused.code, "resume it" in paused.err) == (1, True)
     assert postroom("campaign", "status", spring, "--json").json["pause_reason"] == "a typo"

@@ -242,6 +242,8 @@ def _of_http(error: HTTPException) -> ApiError:
 def _invalid_request(error: RequestValidationError) -> ApiError:
     """The first thing that is wrong with a request, by its place in it."""
     first = error.errors()[0]
+    if first["loc"][0] == "body" and (told := _no_json(first, error.body)):
+        return ApiError(status=422, code="invalid_request", message=f"body: {told[0]}", remedy=told[1])
     place = ".".join(str(part) for part in first["loc"])
     return ApiError(
         status=422,
@@ -249,3 +251,14 @@ def _invalid_request(error: RequestValidationError) -> ApiError:
         message=f"{place}: {first['msg']}",
         remedy="change the request and send it again",
     )
+
+
+def _no_json(first: Mapping[str, Any], body: object) -> tuple[str, str] | None:
+    """What is wrong with a body that was not understood as JSON at all, and what to do."""
+    if first["type"] == "json_invalid" and isinstance(body, str):
+        before = body[: first["loc"][1]]
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        return f"is no JSON: {first['ctx']['error']} in line {line}, column {column}", "correct it and send it again"
+    if isinstance(body, bytes):  # as it came: nobody has said that it is JSON
+        return "is not said to be JSON", "send it with the header `Content-Type: application/json`"
+    return None

@@ -48,8 +48,11 @@ def pause(
 ) -> None:
     """Let nothing of a campaign leave until it is resumed; at most the mail that is being handed over goes out."""
     with target.outbox() as outbox:
-        CampaignOperations(outbox).pause(workspace, id, by=machine_user(), reason=reason)
-    _say(f"{id} is paused.")
+        paused = CampaignOperations(outbox).pause(workspace, id, by=machine_user(), reason=reason)
+    if (paused.pause_reason or None) == (reason or None):
+        _say(f"{id} is paused.")
+    else:
+        _say(f"{id} was paused before, and stays so: {paused.pause_reason or 'nobody said why'}.")
 
 
 def resume(target: Target, id: CampaignId, workspace: Workspace = "", json: Json = False) -> None:

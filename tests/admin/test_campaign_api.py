@@ -156,6 +156,26 @@ async def test_a_prospect_is_told_with_the_thread_and_what_happened(
     assert (await operator.get(f"/api/admin/returns/{replied['returnId']}")).json()["mail"]["prospectId"] == "p1"
 
 
+async def test_when_a_mail_leaves_and_until_when_it_waits_are_told_by_the_clock_of_the_workspace(
+    house: CampaignHouse, operator: httpx.AsyncClient
+) -> None:
+    """(P10) With the one reason beside it; and nobody is told of a time at which it cannot leave."""
+    house.north.settings(replace(OFFICE, timezone="Asia/Tokyo", start_hour=20, end_hour=22))
+    await operator.post(f"{SPRING}/launch")
+    page = data_of(await operator.get(f"{SPRING}/emails"))
+    first = page["emails"][0]
+    assert (page["timezone"], first["wait"]["reason"]) == ("Asia/Tokyo", "window_closed")
+    assert first["wait"]["until"] == "2026-03-09T20:00:00+09:00"
+    assert first["plannedAt"].startswith("2026-03-09T20:0")
+    assert first["plannedAt"].endswith("+09:00")
+    thread = data_of(await operator.get(f"{SPRING}/prospects/p1"))
+    assert (thread["workspaceTimezone"], thread["thread"][0]["plannedAt"]) == ("Asia/Tokyo", first["plannedAt"])
+
+    await operator.post(f"{SPRING}/pause")
+    held = data_of(await operator.get(f"{SPRING}/emails"))["emails"]
+    assert {(each["wait"]["reason"], each["plannedAt"]) for each in held} == {("paused", None)}
+
+
 async def test_a_prospect_of_elsewhere_is_not_there(small_house: CampaignHouse) -> None:
     async with small_house.caller(Role.VIEWER, NORTH) as client:
         for path in (f"{SPRING}/prospects/nobody", "/api/campaigns/none/prospects/p1"):

@@ -185,7 +185,7 @@ async def test_the_list_tells_how_far_each_has_come_when_it_ends_and_why_it_wait
 
     assert 'aria-label="Spring: 0 sent, 2 waiting, 0 stopped, 0 dead"' in page.text
     assert "Ends Wed 11 Mar" in text_of(page), "one on Monday by the ramp-up, none on the holiday, one on Wednesday"
-    assert "Waits: window closed , next Mon 09:00" in text_of(page)
+    assert "Waits: window closed , next Mon 9 Mar 09:00" in text_of(page)
 
 
 # A draft
@@ -380,14 +380,16 @@ async def test_every_waiting_mail_shows_its_reason_and_when_it_goes_on(
 ) -> None:
     await launched(browser)
 
-    assert "ada@x.example step 1 window closed , next Mon 09:00" in text_of(await browser.get(PAGE))
+    assert "ada@x.example step 1 planned Mon 9 Mar 09:00 · window closed , next Mon 9 Mar 09:00" in text_of(
+        await browser.get(PAGE)
+    )
     clock.now = datetime(2026, 3, 9, 9, tzinfo=UTC)
     async with outbox.transaction() as connection:
         await connection.execute(
             "INSERT INTO postroom_campaign_days (workspace, sender_id, day, used, accepted)"
             " VALUES ('hotel', '', '2026-03-09', 1, 1)"
         )
-    assert "ada@x.example step 1 ramp day 1, next Wed 09:00" in text_of(await browser.get(PAGE))
+    assert "ada@x.example step 1 ramp day 1, next Wed 11 Mar 09:00" in text_of(await browser.get(PAGE))
 
 
 async def test_pause_and_resume_hold_at_once_and_cancelling_asks(browser: AsyncClient, outbox: AsyncOutbox) -> None:
@@ -423,7 +425,7 @@ async def test_one_prospect_is_paused_resumed_and_stopped_and_the_thread_tells(b
     await launched(browser)
     path = await prospect_path(browser)
     page = await browser.get(path)
-    assert "1. About Engines waiting window closed , next Mon 09:00" in text_of(page)
+    assert "1. About Engines waiting planned Mon 9 Mar 09:00 · window closed , next Mon 9 Mar 09:00" in text_of(page)
     assert "company Engines" in text_of(page)
     await press(browser, path, path.replace("?", "/pause?"))
     assert 'class="status status-paused"' in (await browser.get(path)).text
@@ -520,7 +522,7 @@ async def test_why_mail_waits_is_told_in_numbers_and_a_page_of_it_is_long(browse
     page = await browser.get(PAGE)
 
     assert "22 window closed · 22 after another step" in text_of(page)
-    assert "ada@x.example step 2 after step 1" in text_of(page)
+    assert "ada@x.example step 2 planned Thu 12 Mar 09:00 · after step 1" in text_of(page)
     onward = re.search(r'href="([^"]*)">Next →</a>', page.text.partition('id="waiting"')[2])
     assert (page.text.count('<li><div class="what">'), onward is not None) == (25, True)
     second = await browser.get(unescape(onward[1] if onward else ""))
@@ -1055,7 +1057,7 @@ async def test_every_page_answers_on_either_store(store_url: str, clock: Clock) 
             page = await browser.get(f"{PAGE}&q=ada&status=active")
             others = [await browser.get(path) for path in (LIST, prospect, SEQUENCE, SENDING, "/admin/campaigns")]
 
-    assert "ada@x.example step 1 window closed , next Mon 09:00" in text_of(page)
+    assert "ada@x.example step 1 planned Mon 9 Mar 09:00 · window closed , next Mon 9 Mar 09:00" in text_of(page)
     assert "Mon 9 Mar: 1 planned; 1 may leave" in page.text
     assert [answer.status_code for answer in others] == [200] * 5
     assert "Spring" in text_of(others[-1]), "the first workspace that there is"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -42,6 +44,27 @@ def test_a_campaign_is_launched_once_and_says_why_its_mails_wait(postroom: Comma
         (1, None), (2, "waiting_step"), (1, None), (2, "waiting_step"),
     ]  # fmt: skip
     assert "waiting_step (step 1)" in postroom("campaign", "waiting", spring).out
+
+
+def test_waiting_mails_tell_when_they_leave_by_the_same_clock_as_why_they_wait(
+    postroom: CommandLine, spring: str
+) -> None:
+    """The one day on which anything leaves is always to come."""
+    postroom("campaign", "settings", "--timezone", "Asia/Tokyo", "--days", "mon", "--holidays", _today("Asia/Tokyo"))
+    postroom("campaign", "launch", spring)
+    told = postroom("campaign", "waiting", spring, "--json").json
+    first = told["mails"][0]
+    assert (told["timezone"], first["planned_at"][-6:], first["until"][-6:]) == ("Asia/Tokyo", "+09:00", "+09:00")
+    assert first["planned_at"] >= first["until"]
+
+    shown = postroom("campaign", "waiting", spring).out
+    planned, until = (datetime.fromisoformat(first[name]) for name in ("planned_at", "until"))
+    assert (f"{planned:%a %d %b %Y %H:%M}" in shown, f"next {until:%a %d %b %H:%M}" in shown) == (True, True)
+    assert "Times by the clock of the workspace, Asia/Tokyo." in shown
+
+
+def _today(timezone: str) -> str:
+    return datetime.now(ZoneInfo(timezone)).date().isoformat()
 
 
 def test_a_campaign_whose_mails_could_not_be_unsubscribed_from_is_not_launched(

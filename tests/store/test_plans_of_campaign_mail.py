@@ -79,6 +79,8 @@ QUERIES: dict[str, dict[str, Any]] = {
     "mails_of_enrolment": {"workspace": "w", "campaign": "c2", "number": 1},
     "version_in_launch": {"workspace": "w", "campaign": "c2"},
     "last_planned": {"workspace": "w", "campaign": "c2"},
+    "to_be_planned": {"workspace": "w", "campaign": "c2", "after": 5000, "follow_up": False, "limit": 50},
+    "forget_planned": {"workspace": "w", "campaign": "c2", "after": 5000, "until": 5040},
     "standing_of_mail": {"id": ONE},
     "take_place": {"id": ONE, "workspace": "w", "least_us": 30_000_000},
     "leaves_now": {"id": ONE},

@@ -282,6 +282,11 @@ class ProspectPage:
     entries: Entries
 
     @property
+    def waits(self) -> bool:
+        """Whether a mail tells when it leaves, or until when it waits."""
+        return any(mail.why and (mail.why.planned or mail.why.when) for mail in self.thread)
+
+    @property
     def acts(self) -> tuple[str, ...]:
         match self.found.enrolment.status:
             case EnrolmentStatus.ACTIVE:

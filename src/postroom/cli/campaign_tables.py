@@ -54,8 +54,8 @@ def senders_table(senders: Iterable[Sender]) -> Table:
 def waiting_table(mails: Iterable[Explained], settings: SendingSettings) -> Table:
     table = bare_table("prospect", "step", "from", "planned", "why it waits")
     for each in mails:
-        mail = each.mail
-        planned = exact(mail.planned_at) if mail.planned_at else ""
+        mail, at = each.mail, each.planned(settings)
+        planned = f"{at.astimezone(settings.zone):%a %d %b %Y %H:%M}" if at else ""
         cells = (mail.prospect_id, str(mail.step), mail.sender_id, planned, each.told(settings))
         table.add_row(*map(Text, cells))
     return table

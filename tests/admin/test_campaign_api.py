@@ -193,6 +193,19 @@ async def test_the_forecast_is_that_of_the_command_line(house: CampaignHouse, op
     assert [(day["day"], day["planned"]) for day in told["days"]] == [("2026-03-09", 3), ("2026-03-12", 3)]
 
 
+async def test_the_forecast_and_the_plan_of_a_paused_campaign_suppose_that_it_is_resumed_now(
+    house: CampaignHouse, operator: httpx.AsyncClient
+) -> None:
+    await operator.post(f"{SPRING}/launch")
+    await operator.post(f"{SPRING}/pause")
+    told = data_of(await operator.get(f"{SPRING}/forecast"))
+    plan = data_of(await operator.get(f"{SPRING}/schedule"))
+
+    assert (told["status"], told["mails"], told["endsOn"]) == ("paused", 6, "2026-03-12")
+    assert (plan["status"], plan["planned"]) == ("paused", 6)
+    assert told["supposing"] == plan["supposing"] == "it is paused: this is what becomes of it if it is resumed now"
+
+
 async def test_campaigns_are_listed_and_looked_at_with_totals_that_add_up(
     house: CampaignHouse, operator: httpx.AsyncClient
 ) -> None:

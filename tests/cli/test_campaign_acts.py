@@ -107,6 +107,23 @@ def test_a_cancelled_campaign_that_is_launched_again_says_what_leaves_after_all(
     assert again == {"scheduled": 0, "revived": 4, "skipped": {}, "errors": [], "status": "running"}
 
 
+def test_the_forecast_of_a_campaign_that_does_not_run_says_what_it_supposes(postroom: CommandLine, spring: str) -> None:
+    postroom("campaign", "launch", spring)
+    assert postroom("campaign", "forecast", spring).out.startswith("4 mails to 2 prospects: begins on ")
+    postroom("campaign", "pause", spring)
+    paused = postroom("campaign", "forecast", spring).out.splitlines()
+    assert paused[0] == "spring is paused, and nothing of it leaves. Resumed now:"
+    assert paused[1].startswith("4 mails to 2 prospects: begins on ")
+
+    postroom("campaign", "cancel", spring)
+    cancelled = " ".join(postroom("campaign", "forecast", spring).out.split())
+    assert "nothing of it leaves. Launched again now (postroom campaign launch spring --again):" in cancelled
+    assert "4 mails to 2 prospects: begins on " in cancelled
+    told = postroom("campaign", "forecast", spring, "--json").json
+    assert (told["status"], told["mails"], told["prospects"]) == ("cancelled", 4, 2)
+    assert told["supposing"] == "it was cancelled: this is what becomes of it if it is launched again now"
+
+
 def test_the_status_of_a_campaign_says_what_became_of_its_mails_and_whether_the_books_add_up(
     postroom: CommandLine, spring: str, outbox: Outbox
 ) -> None:

@@ -218,6 +218,25 @@ def test_a_relaunch_takes_its_time_once_for_each_row_also_before_anybody_has_cou
     assert step.work < 100_000, f"{step.query} touched {step.work} pages:\n{step.plan}"
 
 
+@pytest.mark.parametrize("status", ["paused", "cancelled"])
+def test_what_would_go_on_is_counted_once_for_each_row_also_before_anybody_has_counted_them(
+    postgres_server: PostgresServer, migrated_template: str, status: str
+) -> None:
+    with postgres_server.database(template=migrated_template) as url:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(_FILLED.format(**POSTGRES, numbers="generate_series(1, 3000) AS n").encode())
+            connection.execute("UPDATE postroom.campaign_mails SET state = 'stopped', reason = 'x'")
+            connection.execute("UPDATE postroom.campaigns SET status = %s WHERE id = 'c2'", [status])
+            connection.execute(
+                "UPDATE postroom.enrolments SET sequence_version = 1, reason = 'x', status = %s",
+                ["active" if status == "paused" else "stopped"],
+            )
+        with Outbox(url) as outbox:
+            [step] = explain_on_postgres(outbox, _of_a_campaign("progress_if_it_went_on"), generic=False)
+
+    assert step.work < 20_000, f"{step.query} touched {step.work} pages:\n{step.plan}"
+
+
 def _of_a_campaign(query: str) -> Plan[Any]:
     return (yield ask(query, workspace="w", campaign="c2", reason="x"))
 

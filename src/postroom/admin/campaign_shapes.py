@@ -245,9 +245,11 @@ class NextMailShape(Shape):
 
 
 class ScheduleShape(Shape):
-    """What is still to leave, if nothing comes between. `left` would never leave, for the `reason`."""
+    """What is still to leave, if nothing comes between. `left` would never leave, for the `reason`. Of a campaign that
+    is paused or was cancelled, `supposing` says what it supposes: that it is resumed, or launched again."""
 
     status: CampaignStatus
+    supposing: str
     timezone: str
     planned: int
     next: list[NextMailShape]
@@ -260,6 +262,7 @@ class ScheduleShape(Shape):
     def of(cls, campaign: Campaign, plan: Forecast) -> ScheduleShape:
         return cls(
             status=campaign.status,
+            supposing=plan.supposing,
             timezone=plan.timezone,
             planned=plan.mails,
             next=[NextMailShape(at=at, step=step) for at, step in plan.soon],
@@ -433,8 +436,11 @@ class PendingShape(Shape):
 
 class ForecastShape(Shape):
     """What would become of a campaign, if it were launched now. `left` would never leave, for the `reason`; `skipped`
-    are prospects whom the launch would pass over, by reason."""
+    are prospects whom the launch would pass over, by reason. Of one that is paused or was cancelled, `supposing` says
+    what it supposes: that it is resumed, or launched again."""
 
+    status: CampaignStatus
+    supposing: str
     prospects: int
     skipped: dict[str, int]
     steps: int
@@ -451,6 +457,8 @@ class ForecastShape(Shape):
     @classmethod
     def of(cls, forecast: Forecast) -> ForecastShape:
         return cls(
+            status=forecast.status,
+            supposing=forecast.supposing,
             prospects=forecast.prospects,
             skipped=dict(forecast.skipped),
             steps=forecast.steps,

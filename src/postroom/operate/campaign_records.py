@@ -108,6 +108,8 @@ def explained_record(explained: Explained, settings: SendingSettings) -> dict[st
 def forecast_record(forecast: Forecast) -> dict[str, Any]:
     return {
         "campaign": forecast.campaign,
+        "status": forecast.status.value,
+        "supposing": forecast.supposing,
         "prospects": forecast.prospects,
         "skipped": dict(forecast.skipped),
         "steps": forecast.steps,

@@ -107,6 +107,24 @@ def test_a_cancelled_campaign_that_is_launched_again_says_what_leaves_after_all(
     assert again == {"scheduled": 0, "revived": 4, "skipped": {}, "errors": [], "status": "running"}
 
 
+def test_a_check_of_what_was_launched_before_says_nothing_of_whom_a_launch_would_pass_over(
+    postroom: CommandLine, spring: str
+) -> None:
+    postroom("campaign", "launch", spring)
+    told = postroom("campaign", "check", spring)
+
+    assert told.code == 1
+    assert "error  status: is running" in told.out
+    assert "pass over" not in told.out
+
+
+def test_a_problem_of_nobody_in_particular_names_nobody(postroom: CommandLine, spring: str) -> None:
+    postroom("suppress", "add", "bob@example.org", "--scope", "all")
+    told = postroom("campaign", "check", spring).out
+
+    assert "a launch would pass over some of them: suppressed (1 prospect)" in told
+
+
 def test_the_forecast_of_a_campaign_that_does_not_run_says_what_it_supposes(postroom: CommandLine, spring: str) -> None:
     postroom("campaign", "launch", spring)
     assert postroom("campaign", "forecast", spring).out.startswith("4 mails to 2 prospects: begins on ")

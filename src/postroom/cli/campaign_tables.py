@@ -230,7 +230,8 @@ def _append(said: Text, problem: Problem) -> None:
     said.append(f"{problem.severity.value}  ", style=style).append(f"{problem.field}: {problem.problem}")
     if problem.count:
         some = ", ".join(problem.prospects) + (", …" if problem.count > len(problem.prospects) else "")
-        said.append(f" ({count_of(problem.count, 'prospect')}: {some})")
+        named = f": {some}" if problem.prospects else ""
+        said.append(f" ({count_of(problem.count, 'prospect')}{named})")
     said.append(f"\n       {problem.remedy}\n", style="dim")
 
 

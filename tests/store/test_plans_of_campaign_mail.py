@@ -112,7 +112,7 @@ QUERIES: dict[str, dict[str, Any]] = {
         "campaign": "c2",
         "part": None,
         "status": None,
-        "mail": "dead",
+        "mail": "in_doubt",
         "after": 5000,
         "looked": 40,
         "limit": 26,

@@ -59,6 +59,8 @@ class Outlook:
     """Mails that would never leave …"""
     reason: str = ""
     """… and why; or why nobody has looked."""
+    unseen: int = 0
+    """Mails that are too many to look ahead at: nothing is known of when they leave."""
 
     def of(self, campaign: str) -> Mapping[date, int]:
         return self.planned.get(campaign, {})
@@ -206,7 +208,8 @@ def look_ahead(agenda: Agenda, *, now: datetime, random: Random, most: int | Non
     """The plan, counted. The same at the same time, with the same chance. Of more mails than `most`, nothing is known:
     whoever waits for an answer has not got the time."""
     if most is not None and agenda.mails > most:
-        return Outlook(reason=f"{agenda.mails:,} mails are still to leave, too many to look ahead at here")
+        told = f"{agenda.mails:,} mails are still to leave, too many to look ahead at here"
+        return Outlook(reason=f"{told}; `postroom campaign forecast` works it out", unseen=agenda.mails)
     planned: dict[str, dict[date, int]] = defaultdict(lambda: defaultdict(int))
     soon: dict[str, tuple[tuple[datetime, int], ...]] = defaultdict(tuple)
     first: dict[str, datetime] = {}

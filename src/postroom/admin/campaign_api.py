@@ -214,7 +214,8 @@ async def show_campaign(asked: Looking, id: Segment) -> Success[WholeCampaignSha
 async def show_schedule(asked: Looking, id: Segment) -> Success[ScheduleShape]:
     """When what is still to leave will leave, if nothing comes between: the next mails, each day, the end.
 
-    Of a draft, as if it were launched now.
+    Of a draft, as if it were launched now; of a paused campaign as if it were resumed, of a cancelled one as if it were
+    launched again.
     """
     found = await asked.looks.outset(asked.workspace, id_in(id), workspaces=asked.seen)
     plan = await _forecast(asked, found, most=MOST_PLANNED)
@@ -251,7 +252,7 @@ async def pending_emails(asked: Looking, id: Segment) -> Success[PendingShape]:
 
 @router.get("/campaigns/{id}/forecast", responses=failures(409))
 async def show_forecast(asked: Looking, id: Segment) -> Success[ForecastShape]:
-    """When a campaign would begin and end, day by day, if it were launched now."""
+    """When a campaign would begin and end, day by day, if it were launched now; or resumed, or launched again."""
     found = await asked.looks.outset(asked.workspace, id_in(id), workspaces=asked.seen)
     if found.mails > MOST_PLANNED:
         raise ApiError(

@@ -69,6 +69,7 @@ async def campaign_page(
         people=people,
         entries=await entries_of(request, person, (each.reason for each in people.enrolments)),
         address=address,
+        unread=address.unread(request.query_params),
         **more,
     )
     notice = read_notice(request.query_params)

@@ -42,13 +42,18 @@ class Explained:
     until: datetime | None = None
     zone: ZoneInfo | None = None
     now: datetime | None = None
+    planned_at: datetime | None = None
+    """When it is to leave by the plan, if anybody knows."""
 
     @property
     def when(self) -> str:
-        """`Tue 09:00`, by the workspace's clock; with the date where it is more than six days away."""
-        if self.until is None:
-            return ""
-        return local_time(self.until, self.zone, now=self.now)
+        """`Tue 10 Mar 09:00`, by the workspace's clock."""
+        return dated_time(self.until, self.zone, now=self.now) if self.until else ""
+
+    @property
+    def planned(self) -> str:
+        """The same of when it is to leave by the plan; empty where nobody knows."""
+        return dated_time(self.planned_at, self.zone, now=self.now) if self.planned_at else ""
 
     @property
     def label(self) -> str:
@@ -100,6 +105,13 @@ def without_ids(text: str) -> str:
 def happened_detail(happening: Happening) -> str:
     """What is said beneath what happened to a prospect."""
     return without_ids(detail_of(happening))
+
+
+def dated_time(instant: datetime, zone: ZoneInfo | None, *, now: datetime | None) -> str:
+    """`Tue 9 Mar 09:00`, with the year where it is not this one."""
+    local = instant.astimezone(zone) if zone else instant
+    this_year = now is None or local.year == (now.astimezone(zone) if zone else now).year
+    return f"{local:%a} {local.day} {local:{'%b' if this_year else '%b %Y'} %H:%M}"
 
 
 def local_time(instant: datetime, zone: ZoneInfo | None, *, now: datetime | None = None) -> str:

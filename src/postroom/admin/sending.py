@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import UTC, timedelta, tzinfo
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
 from datetime import time as clock_time
 from functools import cache
 from itertools import islice
@@ -28,6 +28,7 @@ from postroom.admin.sending_form import FIELDS, LABELS, form_of, in_words, read_
 from postroom.campaigns.arithmetic.quota import allowance
 from postroom.campaigns.arithmetic.settings import SendingSettings
 from postroom.campaigns.arithmetic.window import Opening, openings_after
+from postroom.campaigns.books.counting import CountedDay
 from postroom.campaigns.records import sender_from
 from postroom.errors import InvalidCampaign
 
@@ -127,7 +128,7 @@ async def _page(
         place=place,
         settings=settings,
         week=week(sending),
-        windows=_windows(sending, looks, sum(bool(each.accepted) for each in quota)),
+        windows=_windows(sending, quota, looks.now()),
         form=form if form is not None else form_of(settings),
         days=days if days is not None else sending.sending_days,
         problems=problems or {},
@@ -135,7 +136,6 @@ async def _page(
         senders=await operations.senders(place.workspace, workspaces=seen),
         routes=tuple(sorted(operations.settings.known_routes())),
         zones=_zones(),
-        used=quota[-1].used if quota else 0,
         **more,
     )
     return render(
@@ -144,18 +144,24 @@ async def _page(
     )  # fmt: skip
 
 
-def _windows(settings: SendingSettings, looks: Any, sent_days: int) -> tuple[Window, ...]:
+def _windows(settings: SendingSettings, counted: Sequence[CountedDay], now: datetime) -> tuple[Window, ...]:
     """The next ones, as if each of them had mail: so the ramp-up goes on."""
-    found = islice(openings_after(settings, looks.now()), WINDOWS)
-    return tuple(
-        Window(
-            opening=each,
-            allowed=allowance(settings, sent_days + number),
-            here=_hours(each, settings.zone),
-            utc=_hours(each, UTC),
+    used = {each.day: each.used for each in counted}
+    with_mail = {each.day for each in counted if each.accepted}
+    found: list[Window] = []
+    for each in islice(openings_after(settings, now), WINDOWS):
+        ramp_day = 1 + sum(day < each.day for day in with_mail)
+        found.append(
+            Window(
+                opening=each,
+                allowed=allowance(settings, ramp_day),
+                used=used.get(each.day, 0),
+                here=_hours(each, settings.zone),
+                utc=_hours(each, UTC),
+            )
         )
-        for number, each in enumerate(found, 1)
-    )
+        with_mail.add(each.day)
+    return tuple(found)
 
 
 def _hours(opening: Opening, zone: tzinfo) -> str:

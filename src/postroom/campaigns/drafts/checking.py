@@ -88,7 +88,9 @@ def check_draft(
     draft = yield whole_draft(workspace, id)
     wording = Wording(draft.sequence.steps, portals)
     fixed = [*_of_campaign(draft), *_of_settings(draft.settings.sending, now), *_of_senders(draft.senders, routes)]
-    skipped = [_skipped(*each) for each in (yield passed_over(workspace, draft.campaign)).items()]
+    # Of a campaign that was launched already nobody is passed over any more.
+    passed = (yield passed_over(workspace, draft.campaign)) if draft.campaign.unlaunched else {}
+    skipped = [_skipped(*each) for each in passed.items()]
     broken = [_error(each.field, each.problem, each.remedy) for each in wording.check()]
     found = _Found()
     checked, after = 0, 0

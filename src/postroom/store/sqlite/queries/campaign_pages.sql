@@ -66,7 +66,11 @@ WHERE (:status IS NULL OR e.status = :status)
             SELECT 1
             FROM postroom_campaign_mails m
             WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
-                AND m.state = :mail
+                AND CASE :mail
+                    WHEN 'waiting' THEN m.state IN ('waiting', 'ready', 'leaving')
+                    WHEN 'in_doubt' THEN m.state = 'leaving' AND m.email_status = 'in_doubt'
+                    ELSE m.state = :mail
+                END
         )
     )
     AND (

@@ -163,16 +163,13 @@ def _back_from_cancelled(workspace: str, id: str) -> Plan[Mapping[int, int]]:
 
     An email that was cancelled stays so, and with it what would have followed. Who was paused is so again.
     """
-    enrolments = yield ask("revive_enrolments", workspace=workspace, campaign=id, reason=CANCELLED)
-    rows = yield ask("revive_mails", workspace=workspace, campaign=id, reason=CANCELLED)
+    yield ask("revive_enrolments", workspace=workspace, campaign=id, reason=CANCELLED)
+    rows = yield ask("revive_mails", workspace=workspace, campaign=id, reason=CANCELLED, paused=PAUSED)
     revived = Counter(int(number) for _, number in rows)
     stranded = yield ask("end_stranded", workspace=workspace, campaign=id, reason=CANCELLED)
     for (number,) in stranded:
         yield ask("stop_following", workspace=workspace, campaign=id, number=number, step=0, reason=CANCELLED)
         revived.pop(int(number), None)
-    for prospect, status in enrolments:
-        if status == EnrolmentStatus.PAUSED:
-            yield ask("hold_mails", workspace=workspace, campaign=id, prospect=prospect, reason=PAUSED)
     return revived
 
 

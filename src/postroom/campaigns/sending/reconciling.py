@@ -168,6 +168,7 @@ def _revive(workspace: str, mail: Mail) -> Plan[None]:
         campaign=mail.campaign_id,
         number=mail.number,
         reason=PREVIOUS,
+        paused=PAUSED,
     )
 
 

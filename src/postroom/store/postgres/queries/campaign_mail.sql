@@ -178,22 +178,27 @@ SET state = 'stopped',
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND number = :number::bigint
     AND step > :step::integer AND state IN ('waiting', 'ready');
 
--- Mail that was stopped for a reason, and has never left, waits again where its enrolment is open. One probe for each
+-- Where the enrolment of a mail stands. One probe for each
 -- mail: EXISTS would be made into a join, which is planned badly as long as nobody has counted the rows.
+-- fragment: status_of_enrolment
+(
+    SELECT n.status
+    FROM postroom.enrolments n
+    WHERE n.workspace = postroom.campaign_mails.workspace
+        AND n.campaign_id = postroom.campaign_mails.campaign_id
+        AND n.prospect_id = postroom.campaign_mails.prospect_id
+)
+
+-- Mail that was stopped for a reason, and has never left, waits again where its enrolment is open; of somebody who is
+-- paused, also where it would have its turn.
 -- fragment: revived_mails
 UPDATE postroom.campaign_mails
-SET state = CASE WHEN due_day IS NULL THEN 'waiting' ELSE 'ready' END,
-    reason = NULL,
+SET state = CASE WHEN due_day IS NULL OR {status_of_enrolment} = 'paused' THEN 'waiting' ELSE 'ready' END,
+    reason = CASE WHEN due_day IS NOT NULL AND {status_of_enrolment} = 'paused' THEN :paused::text END,
     changed_at = {now}
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text
     AND state = 'stopped' AND reason = :reason::text AND email_status IS NULL
-    AND (
-        SELECT n.status
-        FROM postroom.enrolments n
-        WHERE n.workspace = postroom.campaign_mails.workspace
-            AND n.campaign_id = postroom.campaign_mails.campaign_id
-            AND n.prospect_id = postroom.campaign_mails.prospect_id
-    ) IN ('enrolled', 'active', 'paused')
+    AND {status_of_enrolment} IN ('enrolled', 'active', 'paused')
 
 -- Let such mail of a campaign wait again …
 -- name: revive_mails
@@ -435,8 +440,7 @@ SET status = CASE
     END,
     reason = NULL,
     updated_at = {now}
-WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND status = 'stopped' AND reason = :reason::text
-RETURNING prospect_id, status;
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND status = 'stopped' AND reason = :reason::text;
 
 -- End the enrolments of a campaign of which nothing can leave any more. One probe for each, as above.
 -- name: end_stranded
@@ -450,7 +454,7 @@ WHERE e.workspace = :workspace::text AND e.campaign_id = :campaign::text
         SELECT m.email_id
         FROM postroom.campaign_mails m
         WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
-            AND m.state IN ('ready', 'leaving')
+            AND (m.state IN ('ready', 'leaving') OR (m.state = 'waiting' AND m.due_day IS NOT NULL))
         LIMIT 1
     ) IS NULL
 RETURNING number;

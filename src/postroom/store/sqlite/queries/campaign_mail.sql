@@ -174,21 +174,26 @@ SET state = 'stopped',
 WHERE workspace = :workspace AND campaign_id = :campaign AND number = :number
     AND step > :step AND state IN ('waiting', 'ready');
 
--- Mail that was stopped for a reason, and has never left, waits again where its enrolment is open.
+-- Where the enrolment of a mail stands.
+-- fragment: status_of_enrolment
+(
+    SELECT n.status
+    FROM postroom_enrolments n
+    WHERE n.workspace = postroom_campaign_mails.workspace
+        AND n.campaign_id = postroom_campaign_mails.campaign_id
+        AND n.prospect_id = postroom_campaign_mails.prospect_id
+)
+
+-- Mail that was stopped for a reason, and has never left, waits again where its enrolment is open; of somebody who is
+-- paused, also where it would have its turn.
 -- fragment: revived_mails
 UPDATE postroom_campaign_mails
-SET state = CASE WHEN due_day IS NULL THEN 'waiting' ELSE 'ready' END,
-    reason = NULL,
+SET state = CASE WHEN due_day IS NULL OR {status_of_enrolment} = 'paused' THEN 'waiting' ELSE 'ready' END,
+    reason = CASE WHEN due_day IS NOT NULL AND {status_of_enrolment} = 'paused' THEN :paused END,
     changed_at = :now
 WHERE workspace = :workspace AND campaign_id = :campaign
     AND state = 'stopped' AND reason = :reason AND email_status IS NULL
-    AND (
-        SELECT n.status
-        FROM postroom_enrolments n
-        WHERE n.workspace = postroom_campaign_mails.workspace
-            AND n.campaign_id = postroom_campaign_mails.campaign_id
-            AND n.prospect_id = postroom_campaign_mails.prospect_id
-    ) IN ('enrolled', 'active', 'paused')
+    AND {status_of_enrolment} IN ('enrolled', 'active', 'paused')
 
 -- Let such mail of a campaign wait again …
 -- name: revive_mails
@@ -429,8 +434,7 @@ SET status = CASE
     END,
     reason = NULL,
     updated_at = :now
-WHERE workspace = :workspace AND campaign_id = :campaign AND status = 'stopped' AND reason = :reason
-RETURNING prospect_id, status;
+WHERE workspace = :workspace AND campaign_id = :campaign AND status = 'stopped' AND reason = :reason;
 
 -- End the enrolments of a campaign of which nothing can leave any more.
 -- name: end_stranded
@@ -444,7 +448,7 @@ WHERE e.workspace = :workspace AND e.campaign_id = :campaign
         SELECT 1
         FROM postroom_campaign_mails m
         WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
-            AND m.state IN ('ready', 'leaving')
+            AND (m.state IN ('ready', 'leaving') OR (m.state = 'waiting' AND m.due_day IS NOT NULL))
     )
 RETURNING number;
 

@@ -104,8 +104,9 @@ QUERIES: dict[str, dict[str, Any]] = {
         "last_sent_on": DAY,
         "reason": None,
         "was": ["active"],
-        "because": None,
     },
+    "end_enrolment_at_step": {"workspace": "w", "campaign": "c3", "prospect": "p77", "step": 1, "reason": "x"},
+    "revive_enrolment": {"workspace": "w", "campaign": "c3", "prospect": "p77", "step": 1, "reason": "x"},
     "waiting_mails": {"workspace": "w", "campaign": "c2", "number": 5000, "step": 1, "limit": 100},
     "enrolments_found": {
         "workspace": "w",

@@ -107,7 +107,6 @@ def _turn_prospect(workspace: str, campaign_id: str, prospect_id: str, status: E
         last_sent_on=None,
         reason=None,
         was=[EnrolmentStatus.ACTIVE.value, EnrolmentStatus.PAUSED.value],
-        because=None,
     )
 
 

@@ -103,7 +103,7 @@ def _sent(workspace: str, mail: Mail, present: _Present) -> Plan[None]:
     if mail.state is MailState.SENT:
         yield from put_mail(mail)
         return
-    if mail.state in ENDED:
+    if mail.state in ENDED and (yield from _campaign_goes_on(workspace, mail)):
         yield from _revive(workspace, mail)
     day = mail.day or present.day
     yield from count_mail(workspace, mail.sender_id, day, used=0 if mail.day else 1, accepted=1)
@@ -159,17 +159,26 @@ def _campaign_goes_on(workspace: str, mail: Mail) -> Plan[bool]:
 
 
 def _revive(workspace: str, mail: Mail) -> Plan[None]:
-    """A person has it sent after all, or it turns out that it was: what ended because of it goes on."""
-    yield from _change_enrolment(workspace, mail, EnrolmentStatus.ACTIVE, was=(EnrolmentStatus.STOPPED,))
-    yield ask("reopen_campaign", workspace=workspace, campaign=mail.campaign_id)
-    yield ask(
-        "revive_mails_of_enrolment",
+    """A person has it sent after all, or it turns out that it was: what ended because of it goes on, and with it all
+    that would have followed. Whom anything else has stopped, before or since, stays so."""
+    ended_by_it = yield ask(
+        "revive_enrolment",
         workspace=workspace,
         campaign=mail.campaign_id,
-        number=mail.number,
-        reason=PREVIOUS,
-        paused=PAUSED,
+        prospect=mail.prospect_id,
+        step=mail.step,
+        reason=mail.reason,
     )
+    for (number,) in ended_by_it:
+        yield ask("reopen_campaign", workspace=workspace, campaign=mail.campaign_id)
+        yield ask(
+            "revive_mails_of_enrolment",
+            workspace=workspace,
+            campaign=mail.campaign_id,
+            number=number,
+            reason=PREVIOUS,
+            paused=PAUSED,
+        )
 
 
 # ---------------------------------------------------------------- the end
@@ -207,7 +216,14 @@ def end_with(workspace: str, mail: Mail, state: MailState, reason: str) -> Plan[
         step=mail.step,
         reason=PREVIOUS,
     )
-    yield from _set_enrolment(workspace, mail, EnrolmentStatus.STOPPED, reason=reason)
+    yield ask(
+        "end_enrolment_at_step",
+        workspace=workspace,
+        campaign=mail.campaign_id,
+        prospect=mail.prospect_id,
+        step=mail.step,
+        reason=reason,
+    )
     yield from _complete(workspace, mail)
 
 
@@ -231,37 +247,16 @@ def enrolment_status(workspace: str, mail: Mail) -> Plan[EnrolmentStatus]:
     return EnrolmentStatus(rows[0][0]) if rows else EnrolmentStatus.STOPPED
 
 
-def _set_enrolment(
-    workspace: str, mail: Mail, status: EnrolmentStatus, *, day: date | None = None, reason: str | None = None
-) -> Plan[None]:
-    """Where an enrolment stands that is open; one that was stopped stays so. With `day`, its mail was sent then."""
+def _set_enrolment(workspace: str, mail: Mail, status: EnrolmentStatus, *, day: date) -> Plan[None]:
+    """Where an enrolment stands that is open, once its mail was sent on that day; one that was stopped stays so."""
     yield ask(
         "set_enrolment",
         workspace=workspace,
         campaign=mail.campaign_id,
         prospect=mail.prospect_id,
         status=status,
-        next_step=None if day is None else mail.step + 1,
+        next_step=mail.step + 1,
         last_sent_on=written_day(day),
-        reason=reason,
-        was=[each.value for each in OPEN],
-        because=None,
-    )
-
-
-def _change_enrolment(
-    workspace: str, mail: Mail, status: EnrolmentStatus, *, was: tuple[EnrolmentStatus, ...]
-) -> Plan[None]:
-    """The same for one that ended because of this mail."""
-    yield ask(
-        "set_enrolment",
-        workspace=workspace,
-        campaign=mail.campaign_id,
-        prospect=mail.prospect_id,
-        status=status,
-        next_step=None,
-        last_sent_on=None,
         reason=None,
-        was=[each.value for each in was],
-        because=mail.reason,
+        was=[each.value for each in OPEN],
     )

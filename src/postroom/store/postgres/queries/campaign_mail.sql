@@ -402,8 +402,29 @@ SET status = :status::text,
     reason = :reason::text,
     updated_at = {now}
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND prospect_id = :prospect::text
-    AND status IN (SELECT json_array_elements_text((:was::text)::json))
-    AND (:because::text IS NULL OR reason = :because::text);
+    AND status IN (SELECT json_array_elements_text((:was::text)::json));
+
+-- The mail of a step was given up, and ends an enrolment that is open …
+-- name: end_enrolment_at_step
+UPDATE postroom.enrolments
+SET paused_before = (status = 'paused'),
+    status = 'stopped',
+    reason = :reason::text,
+    ended_by_step = :step::integer,
+    updated_at = {now}
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND prospect_id = :prospect::text
+    AND status IN ('enrolled', 'active', 'paused');
+
+-- … which goes on if that mail is sent after all: one that this mail has ended, and that nothing else has since.
+-- name: revive_enrolment
+UPDATE postroom.enrolments
+SET status = CASE WHEN paused_before THEN 'paused' ELSE 'active' END,
+    reason = NULL,
+    ended_by_step = NULL,
+    updated_at = {now}
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND prospect_id = :prospect::text
+    AND status = 'stopped' AND ended_by_step = :step::integer AND reason = :reason::text
+RETURNING number;
 
 -- End the enrolments of a prospect: in one campaign or, where none is named, in the workspace. What is said of a person
 -- holds for those too that a cancelled campaign or a dead step has ended: these go on when somebody launches it again or
@@ -412,11 +433,12 @@ WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND prospec
 UPDATE postroom.enrolments
 SET status = :status::text,
     reason = :reason::text,
+    ended_by_step = NULL,
     updated_at = {now}
 WHERE workspace = :workspace::text AND prospect_id = :prospect::text
     AND (:campaign::text IS NULL OR campaign_id = :campaign::text)
     AND status IN ('enrolled', 'active', 'paused', 'stopped')
-    AND (status, reason) IS DISTINCT FROM (:status::text, :reason::text)
+    AND (status, reason, ended_by_step) IS DISTINCT FROM (:status::text, :reason::text, NULL::integer)
 RETURNING campaign_id, prospect_id;
 
 -- End those of a campaign that are open, and remember who was paused.
@@ -442,13 +464,9 @@ SET status = CASE
     updated_at = {now}
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND status = 'stopped' AND reason = :reason::text;
 
--- End the enrolments of a campaign of which nothing can leave any more. One probe for each, as above.
--- name: end_stranded
-UPDATE postroom.enrolments AS e
-SET status = 'stopped',
-    reason = :reason::text,
-    updated_at = {now}
-WHERE e.workspace = :workspace::text AND e.campaign_id = :campaign::text
+-- Whoever is still to get something, and of whose mail nothing can leave. One probe for each, as above.
+-- fragment: stranded
+e.workspace = :workspace::text AND e.campaign_id = :campaign::text
     AND e.status IN ('active', 'paused') AND e.sequence_version IS NOT NULL
     AND (
         SELECT m.email_id
@@ -457,7 +475,21 @@ WHERE e.workspace = :workspace::text AND e.campaign_id = :campaign::text
             AND (m.state IN ('ready', 'leaving') OR (m.state = 'waiting' AND m.due_day IS NOT NULL))
         LIMIT 1
     ) IS NULL
+
+-- End these enrolments of a campaign …
+-- name: end_stranded
+UPDATE postroom.enrolments AS e
+SET status = 'stopped',
+    reason = :reason::text,
+    updated_at = {now}
+WHERE {stranded}
 RETURNING number;
+
+-- … or count them: there ought to be none.
+-- name: count_stranded
+SELECT count(*)
+FROM postroom.enrolments e
+WHERE {stranded};
 
 -- Where an enrolment stands.
 -- name: find_enrolment

@@ -396,8 +396,29 @@ SET status = :status,
     reason = :reason,
     updated_at = :now
 WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id = :prospect
-    AND status IN (SELECT value FROM json_each(:was))
-    AND (:because IS NULL OR reason = :because);
+    AND status IN (SELECT value FROM json_each(:was));
+
+-- The mail of a step was given up, and ends an enrolment that is open …
+-- name: end_enrolment_at_step
+UPDATE postroom_enrolments
+SET paused_before = (status = 'paused'),
+    status = 'stopped',
+    reason = :reason,
+    ended_by_step = :step,
+    updated_at = :now
+WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id = :prospect
+    AND status IN ('enrolled', 'active', 'paused');
+
+-- … which goes on if that mail is sent after all: one that this mail has ended, and that nothing else has since.
+-- name: revive_enrolment
+UPDATE postroom_enrolments
+SET status = CASE WHEN paused_before THEN 'paused' ELSE 'active' END,
+    reason = NULL,
+    ended_by_step = NULL,
+    updated_at = :now
+WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id = :prospect
+    AND status = 'stopped' AND ended_by_step = :step AND reason = :reason
+RETURNING number;
 
 -- End the enrolments of a prospect: in one campaign or, where none is named, in the workspace. What is said of a person
 -- holds for those too that a cancelled campaign or a dead step has ended: these go on when somebody launches it again or
@@ -406,11 +427,12 @@ WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id = :pros
 UPDATE postroom_enrolments
 SET status = :status,
     reason = :reason,
+    ended_by_step = NULL,
     updated_at = :now
 WHERE workspace = :workspace AND prospect_id = :prospect
     AND (:campaign IS NULL OR campaign_id = :campaign)
     AND status IN ('enrolled', 'active', 'paused', 'stopped')
-    AND (status, reason) IS NOT (:status, :reason)
+    AND (status, reason, ended_by_step) IS NOT (:status, :reason, NULL)
 RETURNING campaign_id, prospect_id;
 
 -- End those of a campaign that are open, and remember who was paused.
@@ -436,21 +458,32 @@ SET status = CASE
     updated_at = :now
 WHERE workspace = :workspace AND campaign_id = :campaign AND status = 'stopped' AND reason = :reason;
 
--- End the enrolments of a campaign of which nothing can leave any more.
+-- Whoever is still to get something, and of whose mail nothing can leave.
+-- fragment: stranded
+e.workspace = :workspace AND e.campaign_id = :campaign
+    AND e.status IN ('active', 'paused') AND e.sequence_version IS NOT NULL
+    AND (
+        SELECT m.email_id
+        FROM postroom_campaign_mails m
+        WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
+            AND (m.state IN ('ready', 'leaving') OR (m.state = 'waiting' AND m.due_day IS NOT NULL))
+        LIMIT 1
+    ) IS NULL
+
+-- End these enrolments of a campaign …
 -- name: end_stranded
 UPDATE postroom_enrolments AS e
 SET status = 'stopped',
     reason = :reason,
     updated_at = :now
-WHERE e.workspace = :workspace AND e.campaign_id = :campaign
-    AND e.status IN ('active', 'paused') AND e.sequence_version IS NOT NULL
-    AND NOT EXISTS (
-        SELECT 1
-        FROM postroom_campaign_mails m
-        WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
-            AND (m.state IN ('ready', 'leaving') OR (m.state = 'waiting' AND m.due_day IS NOT NULL))
-    )
+WHERE {stranded}
 RETURNING number;
+
+-- … or count them: there ought to be none.
+-- name: count_stranded
+SELECT count(*)
+FROM postroom_enrolments e
+WHERE {stranded};
 
 -- Where an enrolment stands.
 -- name: find_enrolment

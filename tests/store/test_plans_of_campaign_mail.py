@@ -100,11 +100,9 @@ QUERIES: dict[str, dict[str, Any]] = {
         "campaign": "c3",
         "prospect": "p77",
         "status": "active",
-        "next_step": 2,
-        "last_sent_on": DAY,
-        "reason": None,
         "was": ["active"],
     },
+    "note_sent_step": {"workspace": "w", "campaign": "c3", "prospect": "p77", "step": 1, "day": DAY},
     "end_enrolment_at_step": {"workspace": "w", "campaign": "c3", "prospect": "p77", "step": 1, "reason": "x"},
     "revive_enrolment": {"workspace": "w", "campaign": "c3", "prospect": "p77", "step": 1, "reason": "x"},
     "waiting_mails": {"workspace": "w", "campaign": "c2", "number": 5000, "step": 1, "limit": 100},
@@ -218,7 +216,7 @@ def test_a_relaunch_takes_its_time_once_for_each_row_also_before_anybody_has_cou
             steps = explain_on_postgres(outbox, relaunched, generic=False)
 
     work = {step.query: step.work for step in steps}
-    assert len(steps) < 20, "it asks of all at once, and not of each person"
+    assert len(steps) < 30, "it asks of all at once, and not of each person"
     assert max(work.values()) < 150_000, work  # of three thousand mails, in eight indexes
 
 

@@ -103,9 +103,6 @@ def _turn_prospect(workspace: str, campaign_id: str, prospect_id: str, status: E
         campaign=campaign_id,
         prospect=prospect_id,
         status=status,
-        next_step=None,
-        last_sent_on=None,
-        reason=None,
         was=[EnrolmentStatus.ACTIVE.value, EnrolmentStatus.PAUSED.value],
     )
 

@@ -25,6 +25,8 @@ from postroom.campaigns.books.mails import FIRST_DAY, PAUSED, ring, store_clock
 from postroom.campaigns.drafts.campaigns import enrolments_after, read_campaign, senders_of
 from postroom.campaigns.drafts.passing import ALREADY, SUPPRESSED
 from postroom.campaigns.drafts.sequences import sequence_in_launch
+from postroom.campaigns.drafts.workspace import workspace_settings
+from postroom.campaigns.sending.reconciling import PREVIOUS, reconcile
 from postroom.campaigns.sending.replanning import replan
 from postroom.campaigns.stopping.stops import ends_by
 from postroom.campaigns.stopping.suppressing import covering
@@ -100,6 +102,8 @@ def launch(
     it is. `progress` is told how many prospects were gone through.
     """
     tally = _Tally()
+    while again and (yield _concluded(workspace, id)):
+        pass
     begun = yield _begin(workspace, id, again=again)
     campaign = begun.campaign
     if campaign.status is CampaignStatus.RUNNING:
@@ -139,6 +143,15 @@ def _errors(campaign: Campaign) -> tuple[str, ...]:
 # ---------------------------------------------------------------- the beginning
 
 
+def _concluded(workspace: str, id: str) -> Plan[bool]:
+    """Draw the conclusions of what became of mails meanwhile, so that only what can leave comes back; whether there may
+    be more. An email that was cancelled a moment ago is still on its way until then."""
+    yield from ring(workspace)
+    yield from held_campaign(workspace, id)
+    settings = (yield from workspace_settings(workspace)).sending
+    return (yield from reconcile(workspace, settings, now=(yield from store_clock())))
+
+
 def _begin(workspace: str, id: str, *, again: bool) -> Plan[_Begun]:
     """Have the campaign run, and what was cancelled of it wait again."""
     yield from ring(workspace)
@@ -161,16 +174,16 @@ def _begin(workspace: str, id: str, *, again: bool) -> Plan[_Begun]:
 def _back_from_cancelled(workspace: str, id: str) -> Plan[Mapping[int, int]]:
     """What had not left waits again: how many mails of each prospect, by number.
 
-    An email that was cancelled stays so, and with it what would have followed. Who was paused is so again.
+    An email that was cancelled stays so, and what would have followed it waits for somebody to have it sent after all.
+    Who was paused is so again, and who had got everything has completed the campaign.
     """
-    yield ask("revive_enrolments", workspace=workspace, campaign=id, reason=CANCELLED)
-    rows = yield ask("revive_mails", workspace=workspace, campaign=id, reason=CANCELLED, paused=PAUSED)
-    revived = Counter(int(number) for _, number in rows)
-    stranded = yield ask("end_stranded", workspace=workspace, campaign=id, reason=CANCELLED)
-    for (number,) in stranded:
-        yield ask("stop_following", workspace=workspace, campaign=id, number=number, step=0, reason=CANCELLED)
-        revived.pop(int(number), None)
-    return revived
+    cancelled = {"workspace": workspace, "campaign": id, "reason": CANCELLED}
+    yield ask("complete_cancelled", **cancelled)
+    yield ask("revive_enrolments", **cancelled)
+    rows = yield ask("revive_mails", **cancelled, paused=PAUSED)
+    yield ask("end_stranded", **cancelled)
+    yield ask("leave_stranded_mails", **cancelled, previous=PREVIOUS)
+    return Counter(int(number) for _, number in rows)
 
 
 def held_campaign(workspace: str, id: str) -> Plan[Campaign]:

@@ -109,10 +109,11 @@ def _sent(workspace: str, mail: Mail, present: _Present) -> Plan[None]:
     yield from count_mail(workspace, mail.sender_id, day, used=0 if mail.day else 1, accepted=1)
     yield from put_mail(replace(mail, state=MailState.SENT, day=day, reason=None))
     yield from count_mail_of(workspace, mail.campaign_id, left_at=mail.left_at, sent=1)
+    yield from _note_sent(workspace, mail, day)
     mails = yield from mails_of_enrolment(workspace, mail.campaign_id, mail.number)
     following = next((each for each in mails if each.step == mail.step + 1), None)
     if following is None:
-        yield from _set_enrolment(workspace, mail, EnrolmentStatus.COMPLETED, day=day)
+        yield from _all_sent(workspace, mail)
         yield from _complete(workspace, mail)
     else:
         yield from _follow(workspace, mail, following, day, present)
@@ -121,7 +122,6 @@ def _sent(workspace: str, mail: Mail, present: _Present) -> Plan[None]:
 def _follow(workspace: str, mail: Mail, following: Mail, day: date, present: _Present) -> Plan[None]:
     """The next step is due so many days after this one has really left."""
     status = yield from enrolment_status(workspace, mail)
-    yield from _set_enrolment(workspace, mail, status, day=day)
     steps = yield from steps_of(workspace, mail.sequence_id, mail.sequence_version)
     due = day + timedelta(days=steps[following.step - 1].delay_days)
     following = replace(following, due_day=due, planned_at=present.forecast(due))
@@ -247,16 +247,25 @@ def enrolment_status(workspace: str, mail: Mail) -> Plan[EnrolmentStatus]:
     return EnrolmentStatus(rows[0][0]) if rows else EnrolmentStatus.STOPPED
 
 
-def _set_enrolment(workspace: str, mail: Mail, status: EnrolmentStatus, *, day: date) -> Plan[None]:
-    """Where an enrolment stands that is open, once its mail was sent on that day; one that was stopped stays so."""
+def _note_sent(workspace: str, mail: Mail, day: date) -> Plan[None]:
+    """How far its enrolment has come, also where that was stopped: launched again, it goes on from there."""
+    yield ask(
+        "note_sent_step",
+        workspace=workspace,
+        campaign=mail.campaign_id,
+        prospect=mail.prospect_id,
+        step=mail.step,
+        day=written_day(day),
+    )
+
+
+def _all_sent(workspace: str, mail: Mail) -> Plan[None]:
+    """An enrolment that is open is completed; one that was stopped stays so."""
     yield ask(
         "set_enrolment",
         workspace=workspace,
         campaign=mail.campaign_id,
         prospect=mail.prospect_id,
-        status=status,
-        next_step=mail.step + 1,
-        last_sent_on=written_day(day),
-        reason=None,
+        status=EnrolmentStatus.COMPLETED,
         was=[each.value for each in OPEN],
     )

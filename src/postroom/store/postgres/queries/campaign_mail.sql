@@ -205,6 +205,21 @@ WHERE workspace = :workspace::text AND campaign_id = :campaign::text
 {revived_mails}
 RETURNING email_id::text, number;
 
+-- … or, where a mail before it has ended the enrolment, wait for that one to be sent after all, …
+-- name: leave_stranded_mails
+UPDATE postroom.campaign_mails
+SET reason = :previous::text,
+    changed_at = {now}
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text
+    AND state = 'stopped' AND reason = :reason::text AND email_status IS NULL
+    AND (
+        SELECT n.ended_by_step
+        FROM postroom.enrolments n
+        WHERE n.workspace = postroom.campaign_mails.workspace
+            AND n.campaign_id = postroom.campaign_mails.campaign_id
+            AND n.prospect_id = postroom.campaign_mails.prospect_id
+    ) < step;
+
 -- … or of one enrolment.
 -- name: revive_mails_of_enrolment
 {revived_mails} AND number = :number::integer;
@@ -393,16 +408,22 @@ UPDATE postroom.campaign_mails
 SET left_at = {now}
 WHERE email_id = :id::uuid;
 
--- Where an enrolment stands from now on, provided it stands where it is believed to; what is null stays.
+-- Where an enrolment stands from now on, provided it stands where it is believed to.
 -- name: set_enrolment
 UPDATE postroom.enrolments
 SET status = :status::text,
-    next_step = coalesce(:next_step::integer, next_step),
-    last_sent_on = coalesce((:last_sent_on::text)::date, last_sent_on),
-    reason = :reason::text,
+    reason = NULL,
     updated_at = {now}
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND prospect_id = :prospect::text
     AND status IN (SELECT json_array_elements_text((:was::text)::json));
+
+-- How far an enrolment has come, wherever it stands: its mail was sent on that day.
+-- name: note_sent_step
+UPDATE postroom.enrolments
+SET next_step = :step::integer + 1,
+    last_sent_on = (:day::text)::date,
+    updated_at = {now}
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND prospect_id = :prospect::text;
 
 -- The mail of a step was given up, and ends an enrolment that is open …
 -- name: end_enrolment_at_step
@@ -451,45 +472,78 @@ SET paused_before = (status = 'paused'),
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND status IN ('enrolled', 'active', 'paused')
 RETURNING campaign_id, prospect_id;
 
--- Have enrolments go on that were stopped for a reason; those that were not launched then are to be launched, and who
--- was paused then is so again.
+-- Whoever a cancelled campaign has ended; of their mails each is probed for itself, as above.
+-- fragment: was_cancelled
+e.workspace = :workspace::text AND e.campaign_id = :campaign::text AND e.status = 'stopped' AND e.reason = :reason::text
+
+-- fragment: mails_of_it
+FROM postroom.campaign_mails m
+WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
+
+-- Launched again, those have completed it whose last mail was sent nevertheless, …
+-- name: complete_cancelled
+UPDATE postroom.enrolments AS e
+SET status = 'completed',
+    reason = NULL,
+    updated_at = {now}
+WHERE {was_cancelled}
+    AND (
+        SELECT m.state
+        {mails_of_it}
+        ORDER BY m.step DESC
+        LIMIT 1
+    ) = 'sent';
+
+-- … those go on of whose mail something can still leave, or that were not launched then; who was paused is so again; …
 -- name: revive_enrolments
-UPDATE postroom.enrolments
+UPDATE postroom.enrolments AS e
 SET status = CASE
         WHEN paused_before THEN 'paused'
         WHEN sequence_version IS NULL THEN 'enrolled'
         ELSE 'active'
     END,
     reason = NULL,
+    ended_by_step = NULL,
     updated_at = {now}
-WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND status = 'stopped' AND reason = :reason::text;
-
--- Whoever is still to get something, and of whose mail nothing can leave. One probe for each, as above.
--- fragment: stranded
-e.workspace = :workspace::text AND e.campaign_id = :campaign::text
-    AND e.status IN ('active', 'paused') AND e.sequence_version IS NOT NULL
+WHERE {was_cancelled}
     AND (
-        SELECT m.email_id
-        FROM postroom.campaign_mails m
-        WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
-            AND (m.state IN ('ready', 'leaving') OR (m.state = 'waiting' AND m.due_day IS NOT NULL))
-        LIMIT 1
-    ) IS NULL
+        e.sequence_version IS NULL
+        OR (
+            SELECT m.email_id
+            {mails_of_it}
+                AND (m.state = 'leaving' OR m.due_day IS NOT NULL)
+                AND (
+                    m.state IN ('waiting', 'ready', 'leaving')
+                    OR (m.state = 'stopped' AND m.reason = :reason::text AND m.email_status IS NULL)
+                )
+            LIMIT 1
+        ) IS NOT NULL
+    );
 
--- End these enrolments of a campaign …
+-- … and the others were ended by the mail that was the last to have its turn: sent after all, it lets them go on.
 -- name: end_stranded
 UPDATE postroom.enrolments AS e
-SET status = 'stopped',
-    reason = :reason::text,
+SET (reason, ended_by_step) = (
+        SELECT coalesce(m.reason, e.reason), m.step
+        {mails_of_it} AND m.due_day IS NOT NULL
+        ORDER BY m.step DESC
+        LIMIT 1
+    ),
     updated_at = {now}
-WHERE {stranded}
-RETURNING number;
+WHERE {was_cancelled} AND e.ended_by_step IS NULL;
 
--- … or count them: there ought to be none.
+-- Whoever is still to get something, and of whose mail nothing can leave: there ought to be nobody.
 -- name: count_stranded
 SELECT count(*)
 FROM postroom.enrolments e
-WHERE {stranded};
+WHERE e.workspace = :workspace::text AND e.campaign_id = :campaign::text
+    AND e.status IN ('active', 'paused') AND e.sequence_version IS NOT NULL
+    AND (
+        SELECT m.email_id
+        {mails_of_it}
+            AND (m.state IN ('ready', 'leaving') OR (m.state = 'waiting' AND m.due_day IS NOT NULL))
+        LIMIT 1
+    ) IS NULL;
 
 -- Where an enrolment stands.
 -- name: find_enrolment

@@ -200,6 +200,21 @@ WHERE workspace = :workspace AND campaign_id = :campaign
 {revived_mails}
 RETURNING email_id, number;
 
+-- … or, where a mail before it has ended the enrolment, wait for that one to be sent after all, …
+-- name: leave_stranded_mails
+UPDATE postroom_campaign_mails
+SET reason = :previous,
+    changed_at = :now
+WHERE workspace = :workspace AND campaign_id = :campaign
+    AND state = 'stopped' AND reason = :reason AND email_status IS NULL
+    AND (
+        SELECT n.ended_by_step
+        FROM postroom_enrolments n
+        WHERE n.workspace = postroom_campaign_mails.workspace
+            AND n.campaign_id = postroom_campaign_mails.campaign_id
+            AND n.prospect_id = postroom_campaign_mails.prospect_id
+    ) < step;
+
 -- … or of one enrolment.
 -- name: revive_mails_of_enrolment
 {revived_mails} AND number = :number;
@@ -387,16 +402,22 @@ UPDATE postroom_campaign_mails
 SET left_at = :now
 WHERE email_id = :id;
 
--- Where an enrolment stands from now on, provided it stands where it is believed to; what is null stays.
+-- Where an enrolment stands from now on, provided it stands where it is believed to.
 -- name: set_enrolment
 UPDATE postroom_enrolments
 SET status = :status,
-    next_step = coalesce(:next_step, next_step),
-    last_sent_on = coalesce(:last_sent_on, last_sent_on),
-    reason = :reason,
+    reason = NULL,
     updated_at = :now
 WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id = :prospect
     AND status IN (SELECT value FROM json_each(:was));
+
+-- How far an enrolment has come, wherever it stands: its mail was sent on that day.
+-- name: note_sent_step
+UPDATE postroom_enrolments
+SET next_step = :step + 1,
+    last_sent_on = :day,
+    updated_at = :now
+WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id = :prospect;
 
 -- The mail of a step was given up, and ends an enrolment that is open …
 -- name: end_enrolment_at_step
@@ -445,45 +466,78 @@ SET paused_before = (status = 'paused'),
 WHERE workspace = :workspace AND campaign_id = :campaign AND status IN ('enrolled', 'active', 'paused')
 RETURNING campaign_id, prospect_id;
 
--- Have enrolments go on that were stopped for a reason; those that were not launched then are to be launched, and who
--- was paused then is so again.
+-- Whoever a cancelled campaign has ended.
+-- fragment: was_cancelled
+e.workspace = :workspace AND e.campaign_id = :campaign AND e.status = 'stopped' AND e.reason = :reason
+
+-- fragment: mails_of_it
+FROM postroom_campaign_mails m
+WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
+
+-- Launched again, those have completed it whose last mail was sent nevertheless, …
+-- name: complete_cancelled
+UPDATE postroom_enrolments AS e
+SET status = 'completed',
+    reason = NULL,
+    updated_at = :now
+WHERE {was_cancelled}
+    AND (
+        SELECT m.state
+        {mails_of_it}
+        ORDER BY m.step DESC
+        LIMIT 1
+    ) = 'sent';
+
+-- … those go on of whose mail something can still leave, or that were not launched then; who was paused is so again; …
 -- name: revive_enrolments
-UPDATE postroom_enrolments
+UPDATE postroom_enrolments AS e
 SET status = CASE
         WHEN paused_before THEN 'paused'
         WHEN sequence_version IS NULL THEN 'enrolled'
         ELSE 'active'
     END,
     reason = NULL,
+    ended_by_step = NULL,
     updated_at = :now
-WHERE workspace = :workspace AND campaign_id = :campaign AND status = 'stopped' AND reason = :reason;
-
--- Whoever is still to get something, and of whose mail nothing can leave.
--- fragment: stranded
-e.workspace = :workspace AND e.campaign_id = :campaign
-    AND e.status IN ('active', 'paused') AND e.sequence_version IS NOT NULL
+WHERE {was_cancelled}
     AND (
-        SELECT m.email_id
-        FROM postroom_campaign_mails m
-        WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
-            AND (m.state IN ('ready', 'leaving') OR (m.state = 'waiting' AND m.due_day IS NOT NULL))
-        LIMIT 1
-    ) IS NULL
+        e.sequence_version IS NULL
+        OR (
+            SELECT m.email_id
+            {mails_of_it}
+                AND (m.state = 'leaving' OR m.due_day IS NOT NULL)
+                AND (
+                    m.state IN ('waiting', 'ready', 'leaving')
+                    OR (m.state = 'stopped' AND m.reason = :reason AND m.email_status IS NULL)
+                )
+            LIMIT 1
+        ) IS NOT NULL
+    );
 
--- End these enrolments of a campaign …
+-- … and the others were ended by the mail that was the last to have its turn: sent after all, it lets them go on.
 -- name: end_stranded
 UPDATE postroom_enrolments AS e
-SET status = 'stopped',
-    reason = :reason,
+SET (reason, ended_by_step) = (
+        SELECT coalesce(m.reason, e.reason), m.step
+        {mails_of_it} AND m.due_day IS NOT NULL
+        ORDER BY m.step DESC
+        LIMIT 1
+    ),
     updated_at = :now
-WHERE {stranded}
-RETURNING number;
+WHERE {was_cancelled} AND e.ended_by_step IS NULL;
 
--- … or count them: there ought to be none.
+-- Whoever is still to get something, and of whose mail nothing can leave: there ought to be nobody.
 -- name: count_stranded
 SELECT count(*)
 FROM postroom_enrolments e
-WHERE {stranded};
+WHERE e.workspace = :workspace AND e.campaign_id = :campaign
+    AND e.status IN ('active', 'paused') AND e.sequence_version IS NOT NULL
+    AND (
+        SELECT m.email_id
+        {mails_of_it}
+            AND (m.state IN ('ready', 'leaving') OR (m.state = 'waiting' AND m.due_day IS NOT NULL))
+        LIMIT 1
+    ) IS NULL;
 
 -- Where an enrolment stands.
 -- name: find_enrolment

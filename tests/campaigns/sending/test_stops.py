@@ -14,7 +14,6 @@ import pytest
 from postroom.campaigns.looking.explaining import explain
 from postroom.campaigns.looking.totals import discrepancies, totals_of
 from postroom.campaigns.sending.acting import (
-    cancel_campaign,
     pause_campaign,
     pause_prospect,
     resume_campaign,
@@ -239,7 +238,7 @@ def test_nobody_is_put_off_by_who_writes_in_their_name(two: Stage) -> None:
 
 
 def test_who_answers_a_cancelled_campaign_is_not_in_it_when_it_is_launched_again_p12(two: Stage) -> None:
-    two.run(cancel_campaign(SHOP, "spring"))
+    two.cancel()
     came_back(two, about(two, Return.REPLIED, "p1:spring-words:1"))
     two.launch("spring", again=True)
     two.send_until(MONDAY + timedelta(days=4))
@@ -251,7 +250,7 @@ def test_who_answers_a_cancelled_campaign_is_not_in_it_when_it_is_launched_again
 
 
 def test_who_is_stopped_by_hand_after_a_cancel_is_not_in_it_when_it_is_launched_again(two: Stage) -> None:
-    two.run(cancel_campaign(SHOP, "spring"))
+    two.cancel()
     assert two.run(stop_in_campaign(SHOP, "spring", "p1", reason="asked on the phone")).campaigns == ("spring",)
     assert not two.run(stop_in_campaign(SHOP, "spring", "p1", reason="asked on the phone"))
     two.launch("spring", again=True)
@@ -267,7 +266,7 @@ def test_who_was_paused_before_a_cancel_is_so_when_it_is_launched_again(stage: S
     stage.settings()
     stage.launched("spring", 2, (0, 0))
     stage.run(pause_prospect(SHOP, "spring", "p1"))
-    stage.run(cancel_campaign(SHOP, "spring"))
+    stage.cancel()
     stage.launch("spring", again=True)
     stage.send_until(MONDAY + timedelta(days=2))
 
@@ -414,7 +413,7 @@ def test_what_a_person_replays_of_a_cancelled_campaign_leaves_nobody_in_it(stage
     stage.launched("spring", 1, (0, 0))
     email = stage.claim()
     stage.settle(dead(email))
-    stage.run(cancel_campaign(SHOP, "spring"))
+    stage.cancel()
     stage.nothing_leaves()
     stage.outbox.retry(email.id)
     stage.nothing_leaves()

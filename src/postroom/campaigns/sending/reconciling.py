@@ -24,7 +24,18 @@ from datetime import date, datetime, timedelta
 from postroom.campaigns.arithmetic.settings import SendingSettings
 from postroom.campaigns.arithmetic.window import local_date, openings, window_day_at
 from postroom.campaigns.books.counting import count_mail
-from postroom.campaigns.books.mails import GONE, PAUSED, Mail, mails_of_enrolment, put_mail, read_mail, written_day
+from postroom.campaigns.books.mails import (
+    CANCELLED,
+    GONE,
+    PAUSED,
+    PREVIOUS,
+    Mail,
+    mails_of_enrolment,
+    put_mail,
+    read_mail,
+    written_day,
+)
+from postroom.campaigns.drafts.campaigns import read_campaign
 from postroom.campaigns.drafts.sequences import steps_of
 from postroom.campaigns.sending.senders import heed_refusal
 from postroom.campaigns.stopping.limits import count_mail_of
@@ -35,9 +46,6 @@ from postroom.vocabulary import CampaignStatus, DeadReason, EnrolmentStatus, Mai
 
 MOST = 100
 """Conclusions in one transaction."""
-
-PREVIOUS = "previous_step"
-"""Why mails are stopped behind one that was given up."""
 
 OPEN = (EnrolmentStatus.ACTIVE, EnrolmentStatus.PAUSED)
 """Enrolments that are still to get something."""
@@ -143,19 +151,30 @@ def _came_back(workspace: str, mail: Mail) -> Plan[None]:
         yield from _revive(workspace, mail)
     mail = yield from _released(workspace, mail)
     yield from heed_refusal(workspace, mail)
-    status = yield from enrolment_status(workspace, mail)
-    if goes_on and status in OPEN:
+    if goes_on and (yield from _prospect_goes_on(workspace, mail)):
         yield from put_mail(replace(mail, state=MailState.LEAVING, reason=None))
         return
     yield from acts.cancel([mail.id], actor=None, strict=False)
-    reason = mail.reason or (yield from _came_of(workspace, mail)) or status.value
-    yield from put_mail(replace(mail, state=MailState.STOPPED, email_status=Status.CANCELLED, reason=reason))
-    yield from _complete(workspace, mail)
+    ended = (yield from enrolment_status(workspace, mail)) if goes_on else CANCELLED
+    reason = mail.reason or (yield from _came_of(workspace, mail)) or str(ended)
+    mail = replace(mail, state=MailState.LEAVING, email_status=Status.CANCELLED)
+    yield from end_with(workspace, mail, MailState.STOPPED, reason)
 
 
 def _campaign_goes_on(workspace: str, mail: Mail) -> Plan[bool]:
     rows = yield ask("find_campaign", workspace=workspace, id=mail.campaign_id)
-    return bool(rows) and rows[0][3] != CampaignStatus.CANCELLED
+    return any(read_campaign(row).status is not CampaignStatus.CANCELLED for row in rows)
+
+
+def _prospect_goes_on(workspace: str, mail: Mail) -> Plan[bool]:
+    """Also one to whom it has not come yet that the campaign was launched again."""
+    rows = yield ask("find_enrolment", workspace=workspace, campaign=mail.campaign_id, prospect=mail.prospect_id)
+    [[status, _, reason]] = rows or [(EnrolmentStatus.STOPPED, 0, None)]
+    if status in OPEN or reason != CANCELLED:
+        return status in OPEN
+    campaigns = yield ask("find_campaign", workspace=workspace, id=mail.campaign_id)
+    behind = [read_campaign(row).carried_to for row in campaigns]
+    return any(carried_to is not None and carried_to < mail.number for carried_to in behind)
 
 
 def _revive(workspace: str, mail: Mail) -> Plan[None]:

@@ -162,12 +162,13 @@ WHERE workspace = :workspace::text AND prospect_id = :prospect::text
     AND state IN ('waiting', 'ready')
 RETURNING campaign_id, email_id::text;
 
--- … or of a campaign.
+-- … or of some enrolments of a campaign.
 -- name: stop_mails_of_campaign
 {stopped_mails}
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text
+    AND number > :after::bigint AND number <= :upto::bigint
     AND state IN ('waiting', 'ready')
-RETURNING campaign_id, email_id::text;
+RETURNING number;
 
 -- Stop the steps of one enrolment that come after one.
 -- name: stop_following
@@ -200,10 +201,10 @@ WHERE workspace = :workspace::text AND campaign_id = :campaign::text
     AND state = 'stopped' AND reason = :reason::text AND email_status IS NULL
     AND {status_of_enrolment} IN ('enrolled', 'active', 'paused')
 
--- Let such mail of a campaign wait again …
+-- Let such mail of some enrolments of a campaign wait again …
 -- name: revive_mails
-{revived_mails}
-RETURNING email_id::text, number;
+{revived_mails} AND number > :after::bigint AND number <= :upto::bigint
+RETURNING number;
 
 -- … or, where a mail before it has ended the enrolment, wait for that one to be sent after all, …
 -- name: leave_stranded_mails
@@ -211,6 +212,7 @@ UPDATE postroom.campaign_mails
 SET reason = :previous::text,
     changed_at = {now}
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text
+    AND number > :after::bigint AND number <= :upto::bigint
     AND state = 'stopped' AND reason = :reason::text AND email_status IS NULL
     AND (
         SELECT n.ended_by_step
@@ -252,12 +254,13 @@ WHERE m.workspace = :workspace::text AND m.prospect_id = :prospect::text AND m.s
     AND {asks_again}
 ORDER BY e.id;
 
--- … or of a campaign.
+-- … or of some enrolments of a campaign.
 -- name: emails_of_campaign
 SELECT e.id::text
 FROM postroom.campaign_mails m
 JOIN postroom.emails e ON e.id = m.email_id
-WHERE m.workspace = :workspace::text AND m.campaign_id = :campaign::text AND m.state = 'leaving'
+WHERE m.workspace = :workspace::text AND m.campaign_id = :campaign::text
+    AND m.number > :after::bigint AND m.number <= :upto::bigint AND m.state = 'leaving'
     AND {asks_again}
 ORDER BY e.id;
 
@@ -462,19 +465,22 @@ WHERE workspace = :workspace::text AND prospect_id = :prospect::text
     AND (status, reason, ended_by_step) IS DISTINCT FROM (:status::text, :reason::text, NULL::integer)
 RETURNING campaign_id, prospect_id;
 
--- End those of a campaign that are open, and remember who was paused.
+-- End those of a campaign that are open, some by their numbers, and remember who was paused.
 -- name: end_enrolments_of_campaign
 UPDATE postroom.enrolments
 SET paused_before = (status = 'paused'),
     status = :status::text,
     reason = :reason::text,
     updated_at = {now}
-WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND status IN ('enrolled', 'active', 'paused')
-RETURNING campaign_id, prospect_id;
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text
+    AND number > :after::bigint AND number <= :upto::bigint
+    AND status IN ('enrolled', 'active', 'paused');
 
--- Whoever a cancelled campaign has ended; of their mails each is probed for itself, as above.
+-- Whom a cancelled campaign has ended, some by their numbers; of their mails each is probed for itself, as above.
 -- fragment: was_cancelled
-e.workspace = :workspace::text AND e.campaign_id = :campaign::text AND e.status = 'stopped' AND e.reason = :reason::text
+e.workspace = :workspace::text AND e.campaign_id = :campaign::text
+    AND e.number > :after::bigint AND e.number <= :upto::bigint
+    AND e.status = 'stopped' AND e.reason = :reason::text
 
 -- fragment: mails_of_it
 FROM postroom.campaign_mails m
@@ -551,12 +557,13 @@ SELECT status, number, reason
 FROM postroom.enrolments
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND prospect_id = :prospect::text;
 
--- The campaign is over if nobody of it is still to get something; its row if so.
+-- The campaign is over if nobody of it is still to get something, and nobody is to be brought back; its row if so.
 -- name: complete_campaign
 UPDATE postroom.campaigns AS c
 SET status = 'completed',
     finished_at = {now}
 WHERE c.workspace = :workspace::text AND c.id = :campaign::text AND c.status IN ('running', 'paused')
+    AND c.carried_to IS NULL
     AND NOT EXISTS (
         SELECT
         FROM postroom.enrolments e
@@ -580,6 +587,46 @@ SET status = :status::text,
     pause_reason = :reason::text,
     finished_at = CASE WHEN :status::text = 'cancelled' THEN {now} END
 WHERE workspace = :workspace::text AND id = :campaign::text;
+
+-- What is done to a campaign is still to come to all of its people, …
+-- name: carry_from_the_beginning
+UPDATE postroom.campaigns
+SET carried_to = 0,
+    carried_mails = 0,
+    carried_people = 0
+WHERE workspace = :workspace::text AND id = :campaign::text;
+
+-- … some at a time: up to whom the next of them go, null where there are none, …
+-- name: end_of_batch
+SELECT max(number)
+FROM (
+    SELECT number
+    FROM postroom.enrolments
+    WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND number > :after::bigint
+    ORDER BY number
+    LIMIT :limit::bigint
+) AS batch;
+
+-- … until it has.
+-- name: carried_to
+UPDATE postroom.campaigns
+SET carried_to = :number::bigint,
+    carried_mails = carried_mails + :mails::bigint,
+    carried_people = carried_people + :people::bigint
+WHERE workspace = :workspace::text AND id = :campaign::text;
+
+-- How many mails it has concerned, and how many people.
+-- name: carried
+SELECT carried_mails, carried_people
+FROM postroom.campaigns
+WHERE workspace = :workspace::text AND id = :campaign::text;
+
+-- To how many people it has not come yet.
+-- name: count_to_carry
+SELECT count(*)
+FROM postroom.campaigns c
+JOIN postroom.enrolments e ON e.workspace = c.workspace AND e.campaign_id = c.id AND e.number > c.carried_to
+WHERE c.workspace = :workspace::text AND c.id = :campaign::text;
 
 -- How far the launch of a campaign has come.
 -- name: launched_to

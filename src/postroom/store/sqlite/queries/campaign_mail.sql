@@ -158,12 +158,13 @@ WHERE workspace = :workspace AND prospect_id = :prospect
     AND state IN ('waiting', 'ready')
 RETURNING campaign_id, email_id;
 
--- … or of a campaign.
+-- … or of some enrolments of a campaign.
 -- name: stop_mails_of_campaign
 {stopped_mails}
 WHERE workspace = :workspace AND campaign_id = :campaign
+    AND number > :after AND number <= :upto
     AND state IN ('waiting', 'ready')
-RETURNING campaign_id, email_id;
+RETURNING number;
 
 -- Stop the steps of one enrolment that come after one.
 -- name: stop_following
@@ -195,10 +196,10 @@ WHERE workspace = :workspace AND campaign_id = :campaign
     AND state = 'stopped' AND reason = :reason AND email_status IS NULL
     AND {status_of_enrolment} IN ('enrolled', 'active', 'paused')
 
--- Let such mail of a campaign wait again …
+-- Let such mail of some enrolments of a campaign wait again …
 -- name: revive_mails
-{revived_mails}
-RETURNING email_id, number;
+{revived_mails} AND number > :after AND number <= :upto
+RETURNING number;
 
 -- … or, where a mail before it has ended the enrolment, wait for that one to be sent after all, …
 -- name: leave_stranded_mails
@@ -206,6 +207,7 @@ UPDATE postroom_campaign_mails
 SET reason = :previous,
     changed_at = :now
 WHERE workspace = :workspace AND campaign_id = :campaign
+    AND number > :after AND number <= :upto
     AND state = 'stopped' AND reason = :reason AND email_status IS NULL
     AND (
         SELECT n.ended_by_step
@@ -247,12 +249,13 @@ WHERE m.workspace = :workspace AND m.prospect_id = :prospect AND m.state = 'leav
     AND {asks_again}
 ORDER BY e.id;
 
--- … or of a campaign.
+-- … or of some enrolments of a campaign.
 -- name: emails_of_campaign
 SELECT e.id
-FROM postroom_campaign_mails m INDEXED BY postroom_campaign_mails_leaving
+FROM postroom_campaign_mails m
 CROSS JOIN postroom_emails e ON e.id = m.email_id
-WHERE m.workspace = :workspace AND m.campaign_id = :campaign AND m.state = 'leaving'
+WHERE m.workspace = :workspace AND m.campaign_id = :campaign
+    AND m.number > :after AND m.number <= :upto AND m.state = 'leaving'
     AND {asks_again}
 ORDER BY e.id;
 
@@ -456,19 +459,22 @@ WHERE workspace = :workspace AND prospect_id = :prospect
     AND (status, reason, ended_by_step) IS NOT (:status, :reason, NULL)
 RETURNING campaign_id, prospect_id;
 
--- End those of a campaign that are open, and remember who was paused.
+-- End those of a campaign that are open, some by their numbers, and remember who was paused.
 -- name: end_enrolments_of_campaign
 UPDATE postroom_enrolments
 SET paused_before = (status = 'paused'),
     status = :status,
     reason = :reason,
     updated_at = :now
-WHERE workspace = :workspace AND campaign_id = :campaign AND status IN ('enrolled', 'active', 'paused')
-RETURNING campaign_id, prospect_id;
+WHERE workspace = :workspace AND campaign_id = :campaign
+    AND number > :after AND number <= :upto
+    AND status IN ('enrolled', 'active', 'paused');
 
--- Whoever a cancelled campaign has ended.
+-- Whom a cancelled campaign has ended, some by their numbers.
 -- fragment: was_cancelled
-e.workspace = :workspace AND e.campaign_id = :campaign AND e.status = 'stopped' AND e.reason = :reason
+e.workspace = :workspace AND e.campaign_id = :campaign
+    AND e.number > :after AND e.number <= :upto
+    AND e.status = 'stopped' AND e.reason = :reason
 
 -- fragment: mails_of_it
 FROM postroom_campaign_mails m
@@ -545,12 +551,13 @@ SELECT status, number, reason
 FROM postroom_enrolments
 WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id = :prospect;
 
--- The campaign is over if nobody of it is still to get something; its row if so.
+-- The campaign is over if nobody of it is still to get something, and nobody is to be brought back; its row if so.
 -- name: complete_campaign
 UPDATE postroom_campaigns AS c
 SET status = 'completed',
     finished_at = :now
 WHERE c.workspace = :workspace AND c.id = :campaign AND c.status IN ('running', 'paused')
+    AND c.carried_to IS NULL
     AND NOT EXISTS (
         SELECT 1
         FROM postroom_enrolments e
@@ -574,6 +581,46 @@ SET status = :status,
     pause_reason = :reason,
     finished_at = CASE WHEN :status = 'cancelled' THEN :now END
 WHERE workspace = :workspace AND id = :campaign;
+
+-- What is done to a campaign is still to come to all of its people, …
+-- name: carry_from_the_beginning
+UPDATE postroom_campaigns
+SET carried_to = 0,
+    carried_mails = 0,
+    carried_people = 0
+WHERE workspace = :workspace AND id = :campaign;
+
+-- … some at a time: up to whom the next of them go, null where there are none, …
+-- name: end_of_batch
+SELECT max(number)
+FROM (
+    SELECT number
+    FROM postroom_enrolments
+    WHERE workspace = :workspace AND campaign_id = :campaign AND number > :after
+    ORDER BY number
+    LIMIT :limit
+) AS batch;
+
+-- … until it has.
+-- name: carried_to
+UPDATE postroom_campaigns
+SET carried_to = :number,
+    carried_mails = carried_mails + :mails,
+    carried_people = carried_people + :people
+WHERE workspace = :workspace AND id = :campaign;
+
+-- How many mails it has concerned, and how many people.
+-- name: carried
+SELECT carried_mails, carried_people
+FROM postroom_campaigns
+WHERE workspace = :workspace AND id = :campaign;
+
+-- To how many people it has not come yet.
+-- name: count_to_carry
+SELECT count(*)
+FROM postroom_campaigns c
+JOIN postroom_enrolments e ON e.workspace = c.workspace AND e.campaign_id = c.id AND e.number > c.carried_to
+WHERE c.workspace = :workspace AND c.id = :campaign;
 
 -- How far the launch of a campaign has come.
 -- name: launched_to

@@ -17,6 +17,7 @@ from postroom.campaigns.drafts.campaigns import enrol, enrolments_after
 from postroom.campaigns.drafts.passing import passed_over
 from postroom.campaigns.drafts.prospects import Arrival, find_prospect, get_prospect, take_in
 from postroom.campaigns.looking.one_prospect import mails_of_prospect, mails_returned, standings_of
+from postroom.campaigns.sending.launching import gone_through
 from postroom.campaigns.values import Campaign, Prospect
 from postroom.store.dialect import postgres_dialect
 from postroom.store.plan import Plan, Statement, ask
@@ -57,11 +58,14 @@ SELECT workspace, 'few', id, CAST(substr(id, 2) AS {integer}), 'enrolled', {now}
 WHERE id IN ('p77', 'p20001');
 """
 
+LAUNCHED = Campaign(id="few", name="Few", sequence_id="s", launched_to=50_000)
+
 VERBS: dict[str, Callable[[], Plan[Any]]] = {
     "prospect by address": lambda: find_prospect("w1", "P20001@example.org"),
     "prospect by id": lambda: get_prospect("w1", "p20001"),
     "enrolments behind a number": lambda: enrolments_after("w1", "c", 20_000, limit=50),
     "whom a launch passes over": lambda: passed_over("w1", Campaign(id="few", name="Few", sequence_id="s")),
+    "what became of those launched": lambda: gone_through("w1", LAUNCHED),
     "mails of a prospect": lambda: mails_of_prospect("w1", "p20001", limit=200),
     "standings of a prospect": lambda: standings_of("w1", "p20001", limit=200),
     "acts on a prospect": lambda: acts_on_prospect("w1", "p20001", limit=200),

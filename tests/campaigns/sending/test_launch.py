@@ -139,6 +139,18 @@ def test_who_is_suppressed_is_skipped_with_the_entry_as_the_reason(stage: Stage)
     assert (launched.scheduled, launched.skipped) == (2, {"suppressed": 1})
     enrolment = stage.enrolments()["p2"]
     assert (enrolment.status, enrolment.reason) == (EnrolmentStatus.BOUNCED, f"suppressed: {entry}")
+    assert stage.launch().skipped == {"already_scheduled": 2, "suppressed": 1}
+
+
+def test_people_are_counted_and_not_the_numbers_between_them(stage: Stage) -> None:
+    """Whoever is imported once more leaves a gap in the numbers of enrolment."""
+    stage.sender()
+    stage.draft(prospects=2)
+    stage.enrol("spring", 3)
+    stage.launch()
+    assert stage.campaign().launched_to > 3
+
+    assert stage.launch().skipped == {"already_scheduled": 3}
 
 
 def test_the_same_sequence_in_another_campaign_reaches_nobody_twice(stage: Stage) -> None:

@@ -91,7 +91,9 @@ def launch(
     campaign = yield _begin(workspace, id, again=again)
     back = Carried() if campaign.carried_to is None else (yield from carried_through(workspace, id, batch=batch))
     if campaign.status is CampaignStatus.RUNNING:
-        tally.skipped[ALREADY] += campaign.launched_to - back.people
+        if campaign.launched_to:
+            tally.skipped.update((yield gone_through(workspace, campaign)))
+            tally.skipped[ALREADY] -= back.people
         while True:
             campaign, seen = yield _batch(workspace, id, batch, tally)
             progress(seen)
@@ -112,6 +114,12 @@ def _without_times(workspace: str, id: str) -> Plan[bool]:
     """Whether a launch was cut short when all was written but when it leaves: the last mail has no time yet."""
     rows = yield ask("last_planned", workspace=workspace, campaign=id)
     return any(planned_at is None for (planned_at,) in rows)
+
+
+def gone_through(workspace: str, campaign: Campaign) -> Plan[Mapping[str, int]]:
+    """What became of those whom launches have gone through before, in the words for whom a launch passes over."""
+    rows = yield ask("gone_through", workspace=workspace, campaign=campaign.id, number=campaign.launched_to)
+    return {reason: int(count) for reason, count in rows}
 
 
 def _errors(campaign: Campaign) -> tuple[str, ...]:

@@ -223,6 +223,21 @@ WHERE sorted_out.reason IS NOT NULL
 GROUP BY sorted_out.reason
 ORDER BY sorted_out.reason;
 
+-- What became of those whom launches have gone through: they have mail, or were passed over for a reason.
+-- name: gone_through
+SELECT
+    CASE
+        WHEN sequence_version IS NOT NULL THEN 'already_scheduled'
+        WHEN reason LIKE 'suppressed%' THEN 'suppressed'
+        WHEN reason = 'already_scheduled' THEN reason
+        ELSE status
+    END AS became,
+    count(*)
+FROM postroom.enrolments
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND number <= :number::bigint
+GROUP BY became
+ORDER BY became;
+
 -- How many are still to get which step, and since when they wait for it, in the campaigns of some statuses, in the
 -- order in which these were launched.
 -- name: progress_of_campaigns

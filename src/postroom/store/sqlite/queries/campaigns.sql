@@ -198,6 +198,21 @@ WHERE reason IS NOT NULL
 GROUP BY reason
 ORDER BY reason;
 
+-- What became of those whom launches have gone through: they have mail, or were passed over for a reason.
+-- name: gone_through
+SELECT
+    CASE
+        WHEN sequence_version IS NOT NULL THEN 'already_scheduled'
+        WHEN reason LIKE 'suppressed%' THEN 'suppressed'
+        WHEN reason = 'already_scheduled' THEN reason
+        ELSE status
+    END AS became,
+    count(*)
+FROM postroom_enrolments
+WHERE workspace = :workspace AND campaign_id = :campaign AND number <= :number
+GROUP BY became
+ORDER BY became;
+
 -- How many are still to get which step, and since when they wait for it, in the campaigns of some statuses, in the
 -- order in which these were launched.
 -- name: progress_of_campaigns

@@ -63,12 +63,22 @@ def test_a_campaign_is_paused_resumed_and_cancelled(postroom: CommandLine, sprin
     assert (paused.code, "resume it" in paused.err) == (1, True)
     assert postroom("campaign", "status", spring, "--json").json["pause_reason"] == "a typo"
     assert postroom("campaign", "resume", spring).out == "spring is running again.\n"
+    assert postroom("campaign", "resume", spring).out == "spring is running already.\n"
     assert postroom("campaign", "cancel", spring).out == "spring is cancelled; 4 mails will not leave.\n"
     for act in ("launch", "pause", "resume"):
         refused = postroom("campaign", act, spring)
         assert (refused.code, "launch it again on purpose: --again" in refused.err) == (2, True), act
     assert postroom("campaign", "launch", spring, "--again").code == 0
     assert postroom("campaign", "waiting", spring, "--workspace", "another").code == 1
+
+
+def test_a_launch_that_one_prospect_keeps_from_going_names_that_one(postroom: CommandLine, outbox: Outbox) -> None:
+    Path("spring.toml").write_text(EXAMPLE, "utf-8")
+    Path("people.csv").write_text("id,email\n7,ada@example.org\n", "utf-8")
+    postroom("campaign", "new", "spring.toml")
+    postroom("campaign", "import", "people.csv", "--campaign", "spring")
+
+    assert "there is no 'company' (1 prospect: 7); give" in postroom("campaign", "launch", "spring").err
 
 
 def test_a_cancelled_campaign_that_is_launched_again_says_what_leaves_after_all(

@@ -148,6 +148,47 @@ def test_a_delimiter_is_named_where_it_cannot_be_found(postroom: CommandLine, sp
     assert "column 3: the heading 'x,y'" in named.err
 
 
+@pytest.mark.parametrize(
+    ("file", "options", "told"),
+    [
+        (
+            "email|name|company\nada@example.org|Ada|Acme\n",
+            [],
+            "delimiter: with a comma the first line is one heading: 'email|name|company'; "
+            "save the file with commas, semicolons or tabs between its cells",
+        ),
+        (
+            "email;name\nada@example.org;Ada\n",
+            ["--delimiter", "comma"],
+            "delimiter: with a comma the first line is one heading: 'email;name'; say --delimiter semicolon",
+        ),
+    ],
+)
+def test_a_delimiter_that_divides_nothing_is_what_is_wrong_and_not_the_heading(
+    postroom: CommandLine, spring: str, file: str, options: list[str], told: str
+) -> None:
+    Path("odd.csv").write_text(file, "utf-8")
+    answer = postroom("campaign", "import", "odd.csv", *options)
+
+    assert (answer.code, told in answer.err) == (2, True), answer.err
+
+
+def test_what_is_to_be_done_about_a_draft_is_done_in_its_workspace(postroom: CommandLine, outbox: Outbox) -> None:
+    quiet = EXAMPLE.replace("daily_quota = 50 ", "daily_quota = 0 ")
+    Path("spring.toml").write_text(quiet, "utf-8")
+    postroom("campaign", "new", "spring.toml", "--workspace", "my hotel")
+    postroom("campaign", "sender", "ada", "--pause", "--workspace", "my hotel")
+    problems = postroom("campaign", "check", "spring", "--workspace", "my hotel", "--json").json["problems"]
+
+    assert {each["field"]: each["remedy"] for each in problems} == {
+        "prospects": "postroom campaign import FILE --campaign spring --workspace 'my hotel'",
+        "daily_quota": "postroom campaign settings --daily-quota 50 --workspace 'my hotel'",
+        "senders[ada]": "postroom campaign sender ada --resume --workspace 'my hotel'",
+    }
+    nobody = postroom("campaign", "sender", "bob", "--workspace", "my hotel").err
+    assert "`postroom campaign sender --workspace 'my hotel'` lists those there are" in nobody
+
+
 def test_a_check_that_finds_something_fails_and_says_what_to_do(postroom: CommandLine, spring: str) -> None:
     Path("people.csv").write_text("id,email\n7,ada@example.org\n", "utf-8")
     postroom("campaign", "import", "people.csv", "--campaign", spring)
@@ -183,6 +224,7 @@ def test_settings_are_shown_and_changed_one_by_one(postroom: CommandLine, outbox
         (["--days", "monday"], "sending_days: 'monday' is no day"),
         (["--daily-quota", "-1"], "daily_quota: expected a whole number from 0"),
         (["--gap", "90"], "--gap: '90' is no gap; write the least and the most seconds: 30-90"),
+        (["--gap", "1000000-2000000"], "gap_seconds: expected a whole number from 0 to 86400, got 1000000"),
         (["--ramp-up", "a,b"], "--ramp-up: 'a,b' is no list; write 20,40,80"),
         (["--holidays", "Christmas"], "holidays: expected dates, got 'Christmas'; write 2026-12-25"),
         (["--bounce-limit", "5"], "bounce_limit: expected a share above 0 and up to 1, got 5"),
@@ -263,7 +305,7 @@ def test_a_campaign_of_another_workspace_is_not_there(postroom: CommandLine, spr
         assert (answer.code, answer.err) == (
             1,
             "postroom: there is no campaign 'spring' in the workspace 'other'; "
-            "`postroom campaign list` shows those there are\n",
+            "`postroom campaign list --workspace other` shows those there are\n",
         )
     assert "There is no campaign yet" in postroom("campaign", "list", "--workspace", "other").err
     assert postroom("campaign", "import", "people.csv", "--campaign", spring, "--workspace", "other").code == 1

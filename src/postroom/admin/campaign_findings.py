@@ -82,7 +82,8 @@ def _mended(problem: Problem, draft: Draft, place: Place) -> tuple[str, str]:
     if problem.field in _ABOUT_SENDING:
         return problem.remedy, place.sending()
     if problem.field.startswith("senders"):
-        return problem.remedy, f"{place.sending()}#senders"
+        remedy = "resume it" if problem.severity is Severity.WARNING else problem.remedy
+        return remedy, f"{place.sending()}#senders"
     if step := _STEP.match(problem.field):
         whom = problem.prospects[0] if problem.prospects else ""  # for whom it is shown, with what is wrong beside it
         return problem.remedy, f"{place.sequence(draft.sequence.id, campaign=id, prospect=whom)}#step-{step[1]}"

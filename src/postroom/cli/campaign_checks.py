@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
+from postroom.campaigns.commands import command
 from postroom.campaigns.looking.standstill import standstill
 from postroom.cli.checks import Finding, Level
 from postroom.cli.moments import relative
@@ -27,12 +29,12 @@ def check_campaigns(database: Database, house: House) -> Iterator[Finding]:
         )
     for workspace, sender in found.paused:
         why = f": {sender.pause_reason}" if sender.pause_reason else ""
-        place = f" --workspace {workspace}" if workspace else ""
+        resume = command(f"sender {shlex.quote(sender.id)} --resume", workspace)
         yield Finding(
             name="campaigns",
             level=Level.WARN,
             detail=f"the sender {sender.id}{_of(workspace)} was paused {relative(sender.paused_at, now=house.at)}{why}",
-            remedy=f"put it right, then `postroom campaign sender {sender.id} --resume{place}`",
+            remedy=f"put it right, then `{resume}`",
         )
 
 

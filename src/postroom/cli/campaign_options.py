@@ -15,7 +15,8 @@ _PANEL = "What to change"
 Workspace = Annotated[str, typer.Option("--workspace", help="In this workspace; else in the one without a name.")]
 CampaignId = Annotated[str, typer.Argument(help="The campaign, as `campaign list` spells it.", metavar="ID")]
 
-_GAP = re.compile(r"(\d{1,6})\s*-\s*(\d{1,6})")
+_GAP = re.compile(r"([0-9]{1,15})\s*-\s*([0-9]{1,15})")
+"""Any number: whoever keeps the settings says which is too large."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from postroom.campaigns.commands import command as command_of
+from postroom.campaigns.commands import of_workspace
 from postroom.campaigns.drafts.describing import EXAMPLE, read_description, read_steps
 from postroom.campaigns.drafts.overwriting import Shared, overwritten
 from postroom.campaigns.records import sender_from, sender_record, settings_record
@@ -78,8 +81,8 @@ def new(
     if changed:
         _say(f"Changed for the whole workspace: {'; '.join(changed)}")
     if not made.draft.settings.sending.daily_quota:
-        _hint(f"Nothing leaves with a quota of 0: postroom campaign settings --daily-quota 50{_told(workspace)}")
-    _say(f"Next: postroom campaign import FILE --campaign {campaign.id}{_told(workspace)}")
+        _hint(f"Nothing leaves with a quota of 0: postroom campaign settings --daily-quota 50{of_workspace(workspace)}")
+    _say(f"Next: {command_of(f'import FILE --campaign {shlex.quote(campaign.id)}', workspace)}")
 
 
 def settings(target: Target, options: SettingsOptions, workspace: Workspace = "", json: Json = False) -> None:
@@ -112,7 +115,8 @@ def sender(
     """List who sends campaigns, show one, add or change one with what the options name, pause or resume one."""
     changes = options.as_record()
     if (changes or pause or resume) and id is None:
-        raise InvalidCampaign("id", "is missing", "say which sender: postroom campaign sender ID --address …")
+        remedy = f"say which sender: {command_of('sender ID --address …', workspace)}"
+        raise InvalidCampaign("id", "is missing", remedy)
     if (pause and resume) or (reason is not None and not pause):
         raise InvalidCampaign("--pause", "says something else than the other options", "pause, or resume; not both")
     with _campaigns(target) as campaigns:
@@ -130,7 +134,7 @@ def sender(
     elif found:
         standard_output().print(senders_table(found))
     else:
-        _hint("Nobody sends campaigns here yet; `postroom campaign sender ID --address …` changes that.")
+        _hint(f"Nobody sends campaigns here yet; `{command_of('sender ID --address …', workspace)}` changes that.")
 
 
 def senders(
@@ -173,7 +177,8 @@ def sequence(
     """List sequences, show the newest version of one, or give it other steps as its next version."""
     if id is None:
         if file is not None:
-            raise InvalidCampaign("id", "is missing", "say which sequence: postroom campaign sequence ID --file FILE")
+            remedy = f"say which sequence: {command_of('sequence ID --file FILE', workspace)}"
+            raise InvalidCampaign("id", "is missing", remedy)
         _list_sequences(target, workspace, json=json)
         return
     with _campaigns(target) as campaigns:
@@ -319,10 +324,6 @@ def _text_of(file: Path) -> str:
         return file.read_text("utf-8")
     except UnicodeDecodeError as error:
         raise InvalidCampaign("file", f"{file} is not UTF-8", "save it as UTF-8") from error
-
-
-def _told(workspace: str) -> str:
-    return f" --workspace {workspace}" if workspace else ""
 
 
 def _say(text: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from postroom.campaigns.checks import name_of
+from postroom.campaigns.commands import command
 from postroom.campaigns.records import ramp_from, ramp_record, sending_from, sending_record, written
 from postroom.campaigns.values import LONGEST_NAME, Sender, WorkspaceSettings
 from postroom.errors import InvalidCampaign, NotInWorkspace
@@ -89,7 +90,7 @@ def get_sender(workspace: str, id: str) -> Plan[Sender]:
     for sender in found:
         if sender.id == id:
             return sender
-    raise NotInWorkspace("sender", id, workspace, "`postroom campaign sender` lists those there are")
+    raise NotInWorkspace("sender", id, workspace, f"`{command('sender', workspace)}` lists those there are")
 
 
 def read_sender(row: Row) -> Sender:

@@ -88,6 +88,33 @@ def test_what_a_draft_changes_for_the_whole_workspace_is_told(postroom: CommandL
     assert told == "Changed for the whole workspace: daily_quota 50 → 5; sender ada: name Ada Lovelace → Ada L."
 
 
+def test_a_file_leaves_of_a_sender_who_is_there_what_it_does_not_name(postroom: CommandLine, spring: str) -> None:
+    limits = ["--daily-quota", "5", "--ramp-up", "1,2", "--reply-to", "hello@example.org", "--route", "second"]
+    before = postroom("campaign", "sender", "ada", *limits, "--json").json
+    again = '[campaign]\nid = "again"\nsequence = "spring"\n[[senders]]\nid = "ada"\naddress = "ada@example.org"\n'
+    Path("again.toml").write_text(again, "utf-8")
+
+    assert "Changed" not in postroom("campaign", "new", "again.toml").out
+    assert postroom("campaign", "sender", "ada", "--json").json == before
+    Path("third.toml").write_text(again.replace("again", "third").partition("address")[0], "utf-8")
+    assert postroom("campaign", "new", "third.toml").code == 0, "an address that is known need not be said again"
+    assert postroom("campaign", "sender", "ada", "--json").json == before
+
+
+def test_a_file_takes_from_a_sender_what_it_says_is_to_be_none(postroom: CommandLine, spring: str) -> None:
+    postroom("campaign", "sender", "ada", "--daily-quota", "5", "--ramp-up", "1,2", "--reply-to", "hello@example.org")
+    none = 'reply_to = "none"\ndaily_quota = "none"\nramp_up = "none"\nname = ""\n'
+    Path("again.toml").write_text(f'[campaign]\nid = "again"\nsequence = "spring"\n[[senders]]\nid = "ada"\n{none}')
+    told = postroom("campaign", "new", "again.toml").out.splitlines()[1]
+
+    assert told == (
+        "Changed for the whole workspace: sender ada: name Ada Lovelace → none, reply_to hello@example.org → none, "
+        "daily_quota 5 → none, ramp_up 1, 2 → none"
+    )
+    [ada] = postroom("campaign", "sender", "ada", "--json").json["senders"]
+    assert (ada["name"], ada["reply_to"], ada["daily_quota"], ada["ramp_up"]) == ("", None, None, None)
+
+
 def test_nothing_is_enqueued_by_any_of_it(postroom: CommandLine, outbox: Outbox, spring: str) -> None:
     postroom("campaign", "import", "people.csv", "--campaign", spring)
     postroom("campaign", "check", spring)
@@ -255,6 +282,10 @@ def test_senders_are_added_changed_and_listed(postroom: CommandLine, outbox: Out
         [5, 10],
     )
     assert postroom("campaign", "sender", "ada", "--reply-to", "none", "--json").json["senders"][0]["reply_to"] is None
+    unlimited = postroom("campaign", "sender", "ada", "--daily-quota", "none", "--ramp-up", "none", "--json").json
+    assert (unlimited["senders"][0]["daily_quota"], unlimited["senders"][0]["ramp_up"]) == (None, None)
+    refused = postroom("campaign", "sender", "ada", "--daily-quota", "few").err
+    assert "--daily-quota: 'few' is no number; write 30, or none" in refused
     assert "ada@example.org" in postroom("campaign", "sender").out
     assert postroom("campaign", "sender", "--name", "Ada").code == 2
     assert postroom("campaign", "sender", "bob").code == 1
@@ -286,6 +317,9 @@ def test_a_sequence_is_shown_and_edited_as_its_next_version(postroom: CommandLin
         ('[campaign]\nid = "a"\n[[steps]]\nsubject = "s"\ntext = "\\u0000"\n', "steps[1].text: contains characters"),
         ('[campaign]\nid = "a"\nsender = []\n', "campaign.sender: is not known; did you mean senders?"),
         ('[campaign]\nid = "a"\nsequence = "b"\n[[senders]]\nid = "x"\n', "sender.address: is missing"),
+        ('[campaign]\nid = "a"\nsequence = "b"\n[[senders]]\naddress = "x@y.z"\n', "sender.id: is missing; write it"),
+        ('[campaign]\nid = "a"\nsequence = "b"\n[[senders]]\nid = "x"\nquota = 1\n', "senders.quota: is not known"),
+        ('[campaign]\nid = "a"\nsequence = "b"\n[[senders]]\nid = "x"\ndaily_quota = "few"\n', "sender.daily_quota:"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused_by_its_place(

@@ -15,8 +15,7 @@ from postroom.campaigns.commands import command as command_of
 from postroom.campaigns.commands import of_workspace
 from postroom.campaigns.drafts.describing import EXAMPLE, read_description, read_steps
 from postroom.campaigns.drafts.overwriting import Shared, overwritten
-from postroom.campaigns.records import sender_from, sender_record, settings_record
-from postroom.campaigns.values import Sender
+from postroom.campaigns.records import sender_record, settings_record
 from postroom.cli.campaign_acts import cancel, launch, pause, resume, waiting
 from postroom.cli.campaign_importing import import_prospects
 from postroom.cli.campaign_options import CampaignId, SenderOptions, SettingsOptions, Workspace
@@ -122,8 +121,7 @@ def sender(
     with _campaigns(target) as campaigns:
         if changes:
             assert id is not None
-            known = {each.id: each for each in campaigns.senders(workspace)}
-            campaigns.put_sender(workspace, _changed(known.get(id), id, changes), by=machine_user())
+            campaigns.change_sender(workspace, id, changes, by=machine_user())
         if pause:
             campaigns.pause_sender(workspace, str(id), by=machine_user(), reason=reason)
         if resume:
@@ -311,12 +309,6 @@ def _list_sequences(target: Target, workspace: str, *, json: bool) -> None:
         standard_output().print(sequences_table(found))
     else:
         _hint("There is no sequence yet; `postroom campaign new` makes one with its campaign.")
-
-
-def _changed(before: Sender | None, id: str, changes: dict[str, object]) -> Sender:
-    known = {} if before is None else sender_record(before)
-    kept = {name: value for name, value in known.items() if name not in ("paused_at", "pause_reason")}
-    return sender_from({**kept, "id": id, **changes})
 
 
 def _text_of(file: Path) -> str:

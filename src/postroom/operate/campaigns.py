@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Several
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from postroom.campaigns.books.mails import ring
 from postroom.campaigns.drafts.campaigns import (
@@ -26,6 +26,8 @@ from postroom.campaigns.drafts.readiness import check_readiness
 from postroom.campaigns.drafts.sequences import SequenceOutline, add_sequence, edit_sequence, get_sequence, sequences
 from postroom.campaigns.drafts.whole import Draft, whole_draft
 from postroom.campaigns.drafts.workspace import (
+    add_sender,
+    change_sender,
     get_sender,
     put_sender,
     put_workspace_settings,
@@ -47,6 +49,8 @@ from postroom.store.plan import Course, Plan
 
 if TYPE_CHECKING:
     from postroom.templates.portal import Portal
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,11 +134,30 @@ class CampaignVerbs(Shell):
 
     @does_in_steps
     def put_sender(self, workspace: str, sender: Sender, *, by: By, workspaces: Workspaces = None) -> Course[None]:
-        """Add a sender, or change the one of that id."""
+        """Have a sender be as this says, whether there was one of that id or not."""
         check_seen(workspace, workspaces)
-        doing = _put_sender(workspace, sender)
+        doing = _ringing(workspace, put_sender(workspace, sender))
         yield from on_record(doing, by, "campaign_sender", workspace, sender=sender.id)
         yield from replan(workspace)  # what a sender may is part of the plan
+
+    @does_in_steps
+    def add_sender(self, workspace: str, sender: Sender, *, by: By, workspaces: Workspaces = None) -> Course[None]:
+        """Add a sender; where there is one of that id, they stay as they are, and it is refused."""
+        check_seen(workspace, workspaces)
+        doing = _ringing(workspace, add_sender(workspace, sender))
+        yield from on_record(doing, by, "campaign_sender", workspace, sender=sender.id)
+        yield from replan(workspace)
+
+    @does_in_steps
+    def change_sender(
+        self, workspace: str, id: str, changes: Mapping[str, Any], *, by: By, workspaces: Workspaces = None
+    ) -> Course[Sender]:
+        """Change what is named of a sender, and leave the rest; who is not there is added."""
+        check_seen(workspace, workspaces)
+        doing = _ringing(workspace, change_sender(workspace, {**changes, "id": id}))
+        changed = yield from on_record(doing, by, "campaign_sender", workspace, sender=id)
+        yield from replan(workspace)
+        return changed
 
     @does_in_steps
     def pause_sender(
@@ -252,8 +275,8 @@ class AsyncCampaignOperations(Awaiting, CampaignActs, CampaignVerbs):
 def _new(workspace: str, description: Description) -> Plan[Campaign]:
     if description.settings:
         yield from _change_settings(workspace, description.settings)
-    for sender in description.senders:
-        yield from put_sender(workspace, sender)
+    for said in description.senders:
+        yield from change_sender(workspace, said)
     for id in description.sender_ids:
         yield from get_sender(workspace, id)
     if description.sequence is not None:
@@ -263,9 +286,9 @@ def _new(workspace: str, description: Description) -> Plan[Campaign]:
     return description.campaign
 
 
-def _put_sender(workspace: str, sender: Sender) -> Plan[None]:
-    yield from ring(workspace)  # its mail may leave sooner now
-    yield from put_sender(workspace, sender)
+def _ringing(workspace: str, doing: Plan[T]) -> Plan[T]:
+    yield from ring(workspace)  # their mail may leave sooner now
+    return (yield from doing)
 
 
 def _change_settings(workspace: str, changes: Mapping[str, Any]) -> Plan[WorkspaceSettings]:

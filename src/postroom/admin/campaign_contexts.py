@@ -369,8 +369,19 @@ class SendingPage:
     zones: tuple[str, ...]
     sender_form: Mapping[str, str] = field(default_factory=dict)
     sender_problem: InvalidCampaign | None = None
+    editing: str = ""
+    """The id of the sender whom the form changes; empty: it adds one."""
+    sender_was: str = ""
+    """What the form was filled with."""
     used: int = 0
     """Mails that count on the present window day."""
+
+    @property
+    def taken(self) -> str:
+        """The id under which somebody was to be added who is there already."""
+        wanted, refused = self.sender_form.get("id", ""), self.sender_problem
+        known = any(sender.id == wanted for sender in self.senders)
+        return wanted if refused and refused.field == "sender.id" and known and not self.editing else ""
 
 
 def _is_number(text: str) -> bool:

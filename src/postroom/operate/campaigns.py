@@ -150,11 +150,18 @@ class CampaignVerbs(Shell):
 
     @does_in_steps
     def change_sender(
-        self, workspace: str, id: str, changes: Mapping[str, Any], *, by: By, workspaces: Workspaces = None
+        self,
+        workspace: str,
+        id: str,
+        changes: Mapping[str, Any],
+        *,
+        by: By,
+        add: bool = True,
+        workspaces: Workspaces = None,
     ) -> Course[Sender]:
-        """Change what is named of a sender, and leave the rest; who is not there is added."""
+        """Change what is named of a sender, and leave the rest; who is not there is added, unless that is not meant."""
         check_seen(workspace, workspaces)
-        doing = _ringing(workspace, change_sender(workspace, {**changes, "id": id}))
+        doing = _ringing(workspace, _change_sender(workspace, id, changes, add=add))
         changed = yield from on_record(doing, by, "campaign_sender", workspace, sender=id)
         yield from replan(workspace)
         return changed
@@ -284,6 +291,12 @@ def _new(workspace: str, description: Description) -> Plan[Campaign]:
     yield from get_sequence(workspace, description.campaign.sequence_id)
     yield from add_campaign(workspace, description.campaign, senders=description.sender_ids)
     return description.campaign
+
+
+def _change_sender(workspace: str, id: str, changes: Mapping[str, Any], *, add: bool) -> Plan[Sender]:
+    if not add:
+        yield from get_sender(workspace, id)
+    return (yield from change_sender(workspace, {**changes, "id": id}))
 
 
 def _ringing(workspace: str, doing: Plan[T]) -> Plan[T]:

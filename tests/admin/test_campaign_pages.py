@@ -889,9 +889,27 @@ async def test_a_quota_of_nothing_is_saved_with_a_caution(browser: AsyncClient) 
     done = await press(browser, SENDING, SENDING, **{**SETTINGS, "daily_quota": "0"})
     page = await browser.get(done.headers["location"])
 
-    assert "Saved. Nothing leaves with a quota of 0." in page.text
+    assert "Saved; but nothing will ever leave like this, as is said beneath." in page.text
     assert ("notice-caution" in page.text, "notice-done" in page.text) == (True, False)
-    assert "Nothing leaves with a quota of 0." in (await browser.get(SENDING)).text
+    assert "Nothing will ever leave: the daily quota is 0. Raise it" in text_of(await browser.get(SENDING))
+
+
+async def test_pages_of_a_campaign_say_plainly_that_nothing_of_it_will_ever_leave(browser: AsyncClient) -> None:
+    await launched(browser)
+    await press(browser, SENDING, SENDING, **{**SETTINGS, "version": "1", "daily_quota": "0"})
+    told = "Nothing will ever leave: the daily quota is 0. Raise it"
+
+    for path in (LIST, PAGE):
+        page = await browser.get(path)
+        assert told in text_of(page)
+        assert f"{SENDING}#daily_quota" in unescape(page.text)
+        assert "daily_quota is 0" not in page.text
+    assert "step 1 quota used 0/0, never: the daily quota is 0; raise it" in text_of(await browser.get(PAGE))
+    await press(browser, SENDING, SENDING, **{**SETTINGS, "version": "2", "ramp_up": ""})
+    await press(browser, SENDING, SENDERS.replace("?", "/grace?"), address="grace@hotel.example", daily_quota="0")
+    page = await browser.get(PAGE)
+    assert "Nothing will ever leave from grace: the daily quota of grace is 0. Raise it" in text_of(page)
+    assert f"{SENDING}&edit=grace#sender-form" in unescape(page.text)
 
 
 async def test_pages_of_campaigns_say_whose_time_they_tell(browser: AsyncClient) -> None:

@@ -72,6 +72,35 @@ def test_a_campaign_is_paused_resumed_and_cancelled(postroom: CommandLine, sprin
     assert postroom("campaign", "waiting", spring, "--workspace", "another").code == 1
 
 
+def test_a_campaign_of_which_nothing_ever_leaves_is_named_wherever_it_is_looked_at(
+    postroom: CommandLine, spring: str
+) -> None:
+    postroom("campaign", "launch", spring)
+    postroom("campaign", "settings", "--ramp-up", "0")
+    cause = "the ramp-up allows 0 mails on its day 1, and no other day follows one without mail"
+
+    status = postroom("campaign", "status", spring)
+    assert f"Nothing will ever leave: {cause}. Raise that step: postroom campaign settings --ramp-up 1\n" == status.err
+    assert postroom("campaign", "status", spring, "--json").json["impasses"][0]["cause"] == cause
+    waiting = postroom("campaign", "waiting", spring, "--json").json["mails"]
+    assert (waiting[0]["reason"], waiting[0]["until"], waiting[0]["never"]) == (
+        "ramp_day", None, f"{cause}; raise that step",
+    )  # fmt: skip
+    assert waiting[0]["told"] == f"ramp_day (1), never: {cause}; raise that step"
+    doctor = postroom("doctor", "--json")
+    assert (doctor.code, f"nothing will ever leave: {cause}" in doctor.out) == (1, True)
+
+    postroom("campaign", "settings", "--ramp-up", "none")
+    postroom("campaign", "sender", "ada", "--daily-quota", "0")
+    assert (
+        "Nothing will ever leave from ada: the daily quota of ada is 0." in postroom("campaign", "status", spring).err
+    )
+    waiting = postroom("campaign", "waiting", spring, "--json").json["mails"]
+    assert waiting[0]["told"] == "quota_used (0/0 of ada), never: the daily quota of ada is 0; raise it"
+    postroom("campaign", "cancel", spring)
+    assert postroom("campaign", "status", spring).err == ""
+
+
 def test_a_launch_that_one_prospect_keeps_from_going_names_that_one(postroom: CommandLine, outbox: Outbox) -> None:
     Path("spring.toml").write_text(EXAMPLE, "utf-8")
     Path("people.csv").write_text("id,email\n7,ada@example.org\n", "utf-8")

@@ -66,7 +66,7 @@ def test_a_draft_that_brings_a_quota_of_nothing_says_so(postroom: CommandLine, o
 
     assert answer.code == 0
     remedy = "postroom campaign settings --daily-quota 50 --workspace hotel"
-    assert f"Nothing leaves with a quota of 0: {remedy}" in answer.err
+    assert f"Nothing will ever leave: the daily quota is 0. Raise it: {remedy}" in answer.err
 
 
 def test_a_sequence_that_is_there_already_is_told_by_the_key_that_names_it(postroom: CommandLine, spring: str) -> None:
@@ -223,10 +223,10 @@ def test_a_check_that_finds_something_fails_and_says_what_to_do(postroom: Comman
     answer = postroom("campaign", "check", spring)
 
     assert answer.code == 1
-    assert "error  daily_quota: is 0" in answer.out
+    assert "error  daily_quota: the daily quota is 0, and so nothing would leave" in answer.out
     assert "error  steps[1].subject: there is no 'company' (1 prospect: 7)" in answer.out
     assert postroom("campaign", "check", spring, "--sample", "1", "--json").json["ok"] is False
-    assert "would never leave: daily_quota is 0; raise it." in postroom("campaign", "forecast", spring).out
+    assert "would never leave: the daily quota is 0; raise it." in postroom("campaign", "forecast", spring).out
 
 
 def test_settings_are_shown_and_changed_one_by_one(postroom: CommandLine, outbox: Outbox) -> None:
@@ -240,6 +240,44 @@ def test_settings_are_shown_and_changed_one_by_one(postroom: CommandLine, outbox
     assert (told["gap_seconds"], told["bounce_limit"], told["person_hours"]) == ([10, 20], None, 24)
     again = postroom("campaign", "settings", "--ramp-up", "none", "--holidays", "none", "--json").json
     assert (again["ramp_up"], again["holidays"], again["start_hour"], again["version"]) == (None, [], 8, 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (
+            ["--daily-quota", "0"],
+            "Nothing will ever leave: the daily quota is 0. Raise it: {} settings --daily-quota 50",
+        ),
+        (
+            ["--ramp-up", "0,5"],
+            "Nothing will ever leave: the ramp-up allows 0 mails on its day 1, and no other day follows one without "
+            "mail. Raise that step: {} settings --ramp-up 1,5",
+        ),
+        (
+            ["--ramp-up", "5,0"],
+            "From a later day on nothing will leave: the ramp-up allows 0 mails on its day 2, and no other day "
+            "follows one without mail. Raise that step: {} settings --ramp-up 5,1",
+        ),
+    ],
+)
+def test_settings_with_which_nothing_ever_leaves_are_taken_with_a_word(
+    postroom: CommandLine, outbox: Outbox, options: list[str], told: str
+) -> None:
+    changed = postroom("campaign", "settings", *options, "--workspace", "hotel")
+    assert (changed.code, changed.err) == (0, told.format("postroom campaign") + " --workspace hotel\n")
+    assert postroom("campaign", "settings", "--workspace", "hotel").err == changed.err
+    [held] = postroom("campaign", "settings", "--workspace", "hotel", "--json").json["impasses"]
+    assert f"{held['told']} {held['remedy'].capitalize()}: {held['command']}\n" == changed.err
+
+
+def test_a_sender_from_whom_nothing_ever_leaves_is_told(postroom: CommandLine, outbox: Outbox) -> None:
+    told = postroom("campaign", "sender", "ada", "--address", "ada@example.org", "--daily-quota", "0").err
+
+    assert told == (
+        "Nothing will ever leave from ada: the daily quota of ada is 0. "
+        "Raise it: postroom campaign sender ada --daily-quota none\n"
+    )
 
 
 @pytest.mark.parametrize(

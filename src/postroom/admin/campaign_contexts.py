@@ -15,6 +15,7 @@ from postroom.admin.campaign_findings import Finding
 from postroom.admin.campaign_funnel import Funnel, funnel_of
 from postroom.admin.campaign_places import Place, segment
 from postroom.admin.campaign_wording import Explained
+from postroom.campaigns.arithmetic.impasse import Impasse
 from postroom.campaigns.arithmetic.window import Opening
 from postroom.campaigns.drafts.checking import Checked, Severity
 from postroom.campaigns.drafts.forecasting import Forecast, Outlook
@@ -96,6 +97,8 @@ class CampaignsPage:
     """The workspace's clock."""
     wait: Explained | None
     """Why no mail of the workspace leaves now; None where it does."""
+    held: Impasse | None
+    """Why none will ever leave; None where one may."""
     next: str
     """The id to go on behind, where there are more."""
     sequences: tuple[SequenceOutline, ...] = ()
@@ -175,6 +178,8 @@ class CampaignPage:
     people: FoundEnrolments
     entries: Entries
     address: PeopleAddress
+    impasses: tuple[Impasse, ...] = ()
+    """Why nothing of it will ever leave, though it waits to."""
     report: Report | None = None
     problem: InvalidCampaign | None = None
 
@@ -373,6 +378,8 @@ class SendingPage:
     """The id of the sender whom the form changes; empty: it adds one."""
     sender_was: str = ""
     """What the form was filled with."""
+    impasses: tuple[Impasse, ...] = ()
+    """Why nothing will ever leave, of the workspace or of senders."""
     used: int = 0
     """Mails that count on the present window day."""
 

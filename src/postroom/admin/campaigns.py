@@ -77,6 +77,7 @@ async def _list_page(request: Request, person: Person, place: Place, *, status: 
     listed = await looks.campaigns(place.workspace, after=after, workspaces=seen)
     known = await looks.workspaces(workspaces=seen)
     settings, answer = await looks.gate(place.workspace, workspaces=seen)
+    held = await operations.impasses(place.workspace, workspaces=seen)
     page = CampaignsPage(
         place=place,
         workspaces=tuple(dict.fromkeys((*known, place.workspace))),
@@ -85,6 +86,7 @@ async def _list_page(request: Request, person: Person, place: Place, *, status: 
         outlook=await outlook_of(request, person, place.workspace),
         zone=settings.zone,
         wait=explained(answer, settings, now=looks.now()) if isinstance(answer, Wait) else None,
+        held=next((each for each in held if not each.later), None),
         next=listed[-1].campaign.id if len(listed) == LONGEST_LIST else "",
         sequences=await operations.sequences(place.workspace, workspaces=seen),
         senders=await operations.senders(place.workspace, workspaces=seen),

@@ -63,14 +63,14 @@ async def change(request: Request, person: Operator) -> Response:
         problems = {"version": _MEANWHILE, **problems}
     if not problems:
         try:
-            saved = await operations.change_settings(
-                place.workspace, changes, by=actor_of(request, person), workspaces=person.workspaces
-            )
+            by = actor_of(request, person)
+            await operations.change_settings(place.workspace, changes, by=by, workspaces=person.workspaces)
         except InvalidCampaign as error:
             problems = {error.field: in_words(error)}
         else:
             forget_outlook(request, place.workspace)
-            notice = "sending_saved" if saved.sending.daily_quota else "sending_nothing"
+            held = await operations.impasses(place.workspace, workspaces=person.workspaces)
+            notice = "sending_nothing" if held else "sending_saved"
             return RedirectResponse(with_notice(place.sending(), notice), status_code=303)
     return await _page(request, person, place, status=422, form=given, days=days, problems=problems)
 
@@ -145,6 +145,7 @@ async def _page(
     if editing and "sender_form" not in more:
         filled = sender_form(await operations.sender(place.workspace, editing, workspaces=seen))
         more |= {"sender_form": filled, "sender_was": written(filled)}
+    senders = await operations.senders(place.workspace, workspaces=seen)
     page = SendingPage(
         place=place,
         settings=settings,
@@ -154,7 +155,8 @@ async def _page(
         days=days if days is not None else sending.sending_days,
         problems=problems or {},
         labels=LABELS,
-        senders=await operations.senders(place.workspace, workspaces=seen),
+        senders=senders,
+        impasses=await operations.impasses(place.workspace, senders, workspaces=seen),
         routes=tuple(sorted(operations.settings.known_routes())),
         zones=_zones(),
         used=quota[-1].used if quota else 0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from postroom.campaigns.arithmetic.impasse import Impasse
 from postroom.campaigns.commands import command as command_of
-from postroom.campaigns.commands import of_workspace
 from postroom.campaigns.drafts.describing import EXAMPLE, read_description, read_steps
 from postroom.campaigns.drafts.overwriting import Shared, overwritten
 from postroom.campaigns.records import sender_record, settings_record
@@ -41,6 +41,7 @@ from postroom.operate.campaign_records import (
     campaign_record,
     checked_record,
     forecast_record,
+    impasse_records,
     outline_record,
     sequence_record,
     totals_record,
@@ -72,15 +73,15 @@ def new(
         campaign = campaigns.new(workspace, description, by=machine_user())
         made = campaigns.status(workspace, campaign.id)
         changed = overwritten(before, _shared(campaigns, workspace))
+        held = campaigns.impasses(workspace, made.draft.senders)
     if json:
-        print_json(whole_record(made) | {"changed": list(changed)})
+        print_json(whole_record(made) | {"changed": list(changed), "impasses": impasse_records(held, workspace)})
         return
     steps, senders = count_of(len(made.draft.sequence.steps), "step"), count_of(len(made.draft.senders), "sender")
     _say(f"The draft {campaign.id} is there, with {steps} and {senders}.")
     if changed:
         _say(f"Changed for the whole workspace: {'; '.join(changed)}")
-    if not made.draft.settings.sending.daily_quota:
-        _hint(f"Nothing leaves with a quota of 0: postroom campaign settings --daily-quota 50{of_workspace(workspace)}")
+    _tell_impasses(held, workspace)
     _say(f"Next: {command_of(f'import FILE --campaign {shlex.quote(campaign.id)}', workspace)}")
 
 
@@ -92,10 +93,12 @@ def settings(target: Target, options: SettingsOptions, workspace: Workspace = ""
             found = campaigns.change_settings(workspace, changes, by=machine_user())
         else:
             found = campaigns.settings_of(workspace)
+        held = campaigns.impasses(workspace)
     if json:
-        print_json(settings_record(found))
+        print_json(settings_record(found) | {"impasses": impasse_records(held, workspace)})
     else:
         standard_output().print(facts_of_settings(found))
+        _tell_impasses(held, workspace)
 
 
 def sender(
@@ -127,10 +130,12 @@ def sender(
         if resume:
             campaigns.resume_sender(workspace, str(id), by=machine_user())
         found = campaigns.senders(workspace) if id is None else (campaigns.sender(workspace, id),)
+        held = campaigns.impasses(workspace, found)
     if json:
         print_json({"senders": [sender_record(each) for each in found]})
     elif found:
         standard_output().print(senders_table(found))
+        _tell_impasses([each for each in held if each.sender], workspace)
     else:
         _hint(f"Nobody sends campaigns here yet; `{command_of('sender ID --address …', workspace)}` changes that.")
 
@@ -231,11 +236,14 @@ def status(
     with _campaigns(target) as campaigns:
         found = campaigns.status(workspace, id)
         totals = campaigns.totals(workspace, id)
+        held = campaigns.impasses_of_campaign(workspace, found)
         wrong = campaigns.discrepancies(workspace, id) if books else ()
     if json:
-        print_json(whole_record(found) | totals_record(totals, wrong if books else None))
+        told = {"impasses": impasse_records(held, workspace)}
+        print_json(whole_record(found) | totals_record(totals, wrong if books else None) | told)
     else:
         standard_output().print(facts_of_campaign(found))
+        _tell_impasses(held, workspace)
         if totals.mails:
             standard_output().print(facts_of_totals(totals))
         if books and not wrong:
@@ -298,6 +306,12 @@ def _all(campaigns: CampaignOperations, workspace: str) -> Iterator[CampaignView
     while page:
         yield from page
         page = campaigns.list(workspace, after=page[-1].campaign.id)
+
+
+def _tell_impasses(held: Iterable[Impasse], workspace: str) -> None:
+    for each in held:
+        remedy = f"{each.remedy[:1].upper()}{each.remedy[1:]}: {command_of(each.words, workspace)}"
+        standard_error().print(Text(f"{each.told} {remedy}", style="yellow"), soft_wrap=True)
 
 
 def _list_sequences(target: Target, workspace: str, *, json: bool) -> None:

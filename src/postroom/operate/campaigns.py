@@ -11,6 +11,7 @@ from collections.abc import Sequence as Several
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from postroom.campaigns.arithmetic.impasse import Impasse
 from postroom.campaigns.books.mails import ring
 from postroom.campaigns.drafts.campaigns import (
     LONGEST_PAGE,
@@ -36,6 +37,7 @@ from postroom.campaigns.drafts.workspace import (
 )
 from postroom.campaigns.importing.batches import Imported, RowReport, import_table
 from postroom.campaigns.importing.table import Table
+from postroom.campaigns.looking.impasses import impasses_of
 from postroom.campaigns.records import changed_settings
 from postroom.campaigns.sending.replanning import replan
 from postroom.campaigns.sending.senders import pause_sender, resume_sender
@@ -46,6 +48,7 @@ from postroom.operate.recording import By, line, new_tie, refused_on_record
 from postroom.operate.values import Workspaces
 from postroom.operate.verb import Awaiting, Blocking, Shell, asks, asks_in_steps, does_in_steps
 from postroom.store.plan import Course, Plan
+from postroom.vocabulary import CampaignStatus
 
 if TYPE_CHECKING:
     from postroom.templates.portal import Portal
@@ -119,6 +122,24 @@ class CampaignVerbs(Shell):
         changed = yield from on_record(doing, by, "campaign_settings", workspace, changed=sorted(changes))
         yield from replan(workspace)
         return changed
+
+    @asks
+    def impasses(
+        self, workspace: str, senders: Several[Sender] = (), *, workspaces: Workspaces = None
+    ) -> Plan[tuple[Impasse, ...]]:
+        """Why nothing will ever leave: of the whole workspace, or of some of these senders; nothing, if all is well."""
+        check_seen(workspace, workspaces)
+        return (yield from impasses_of(workspace, senders, now=self.now()))
+
+    @asks
+    def impasses_of_campaign(
+        self, workspace: str, whole: WholeCampaign, *, workspaces: Workspaces = None
+    ) -> Plan[tuple[Impasse, ...]]:
+        """Why nothing of a campaign will ever leave; of one that has come to its end, nothing is to leave."""
+        check_seen(workspace, workspaces)
+        if whole.campaign.status in (CampaignStatus.COMPLETED, CampaignStatus.CANCELLED):
+            return ()
+        return (yield from impasses_of(workspace, whole.draft.senders, now=self.now()))
 
     @asks
     def senders(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[tuple[Sender, ...]]:

@@ -13,9 +13,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from postroom.campaigns.arithmetic.quota import allowance
+from postroom.campaigns.arithmetic.impasse import impasse
 from postroom.campaigns.arithmetic.settings import SendingSettings, known_zone
 from postroom.campaigns.arithmetic.window import next_open
+from postroom.campaigns.books.counting import impasse_of_sender
 from postroom.campaigns.checks import mailbox
 from postroom.campaigns.commands import command
 from postroom.campaigns.drafts.campaigns import enrolments_after
@@ -93,7 +94,7 @@ def check_draft(
     fixed = [
         *_of_campaign(workspace, draft),
         *_of_settings(workspace, settings, now),
-        *_of_senders(workspace, draft.senders, routes),
+        *_of_senders(workspace, draft.senders, routes, settings, now),
     ]
     skipped = [_skipped(*each) for each in (yield passed_over(workspace, draft.campaign)).items()]
     broken = [_error(each.field, each.problem, each.remedy) for each in wording.check()]
@@ -167,28 +168,26 @@ def _of_campaign(workspace: str, draft: Draft) -> Iterator[Problem]:
 
 
 def _of_settings(workspace: str, settings: SendingSettings, now: datetime) -> Iterator[Problem]:
-    if not settings.daily_quota:
-        remedy = command("settings --daily-quota 50", workspace)
-        yield _error("daily_quota", "is 0, and so nothing would leave", remedy)
-    elif settings.ramp_up and not all(allowance(settings, day) for day in _ramp_days(settings)):
-        yield _error("ramp_up", "has a day of 0, after which no other day follows", "raise that step")
+    if (held := impasse(settings, now=now, sent_days=0)) is not None:
+        yield _error(held.field, f"{held.cause}, and so nothing would leave", command(held.words, workspace))
     opening = next_open(settings, now)
-    if opening is None:
-        yield _error("sending_days", "no window ever opens", "name other days, hours or holidays")
-    elif opening - now > SOON:
+    if opening is not None and opening - now > SOON:
         remedy = "look at the days, hours and holidays"
         yield _warning("sending_days", f"the first window opens on {opening:%-d %b %Y}", remedy)
 
 
-def _of_senders(workspace: str, senders: tuple[Sender, ...], routes: Collection[str]) -> Iterator[Problem]:
+def _of_senders(
+    workspace: str, senders: tuple[Sender, ...], routes: Collection[str], settings: SendingSettings, now: datetime
+) -> Iterator[Problem]:
     if not senders:
         yield _error("senders", "there is none", "name at least one sender in the file of the campaign")
     for sender in senders:
         where = f"senders[{sender.id}]"
         if sender.route not in routes:
             yield _error(f"{where}.route", f"there is no route {sender.route!r}", suggestion(sender.route, routes))
-        if sender.daily_quota == 0:
-            yield _error(f"{where}.daily_quota", "is 0, and so nothing would leave", "raise it, or leave it out")
+        if (held := impasse_of_sender(settings, sender, now=now)) is not None:
+            told = f"{held.cause}, and so nothing would leave"
+            yield _error(f"{where}.{held.field}", told, command(held.words, workspace))
         if sender.paused_at is not None:
             remedy = command(f"sender {shlex.quote(sender.id)} --resume", workspace)
             yield _warning(where, f"is paused: {sender.pause_reason or 'no reason given'}", remedy)
@@ -197,10 +196,6 @@ def _of_senders(workspace: str, senders: tuple[Sender, ...], routes: Collection[
 def _skipped(reason: str, count: int) -> Problem:
     told = f"a launch would pass over some of them: {reason}"
     return replace(_warning("prospects", told, "nothing need be done about it"), count=count)
-
-
-def _ramp_days(settings: SendingSettings) -> range:
-    return range(1, len(settings.ramp_up.schedule) + 1 if settings.ramp_up else 1)
 
 
 def _error(field: str, problem: str, remedy: str, *, count: int = 0, prospects: tuple[str, ...] = ()) -> Problem:

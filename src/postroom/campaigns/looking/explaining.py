@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from postroom.campaigns.arithmetic.gate import Permit, Wait, gate
+from postroom.campaigns.arithmetic.impasse import Impasse
 from postroom.campaigns.arithmetic.settings import SendingSettings
 from postroom.campaigns.arithmetic.window import next_open, openings, window_at
-from postroom.campaigns.books.counting import NOTHING, WORKSPACE, Count, counts_on, left_of
+from postroom.campaigns.books.counting import NOTHING, WORKSPACE, Count, left_of
 from postroom.campaigns.books.mails import Mail, beat_of, read_mail, store_clock
 from postroom.campaigns.drafts.campaigns import get_campaign
 from postroom.campaigns.drafts.workspace import senders as senders_in
 from postroom.campaigns.drafts.workspace import workspace_settings
+from postroom.campaigns.looking.impasses import impasses, present_counts
 from postroom.campaigns.looking.standstill import unserved_since
 from postroom.campaigns.values import Sender
 from postroom.store.contract import moment
@@ -41,6 +43,8 @@ class Explained:
         if self.wait is None:
             return "in doubt" if self.email_status is Status.IN_DOUBT else "its turn"
         until = self.wait.until
+        if self.wait.never:
+            return f"{self.wait}, never: {self.wait.never}"
         return f"{self.wait}, next {until.astimezone(settings.zone):%a %d %b %H:%M}" if until else str(self.wait)
 
 
@@ -55,6 +59,8 @@ class _Standing:
     senders: Mapping[str, Sender]
     counts: Mapping[str, Count]
     shut: Collection[str]
+    impasses: Mapping[str, Impasse]
+    """What keeps mail from ever leaving: by sender, or of the whole workspace."""
     unserved: datetime | None
     """Since when nobody has looked who could send it."""
 
@@ -78,16 +84,18 @@ def _standing(workspace: str, campaign_id: str, shut: Collection[str]) -> Plan[_
     campaign = yield from get_campaign(workspace, campaign_id)
     settings = (yield from workspace_settings(workspace)).sending
     now, beat = (yield from store_clock()), (yield from beat_of(workspace))
-    opening = window_at(settings, now)
-    counts = (yield from counts_on(workspace, opening.day)) if opening else {}
+    counts = yield from present_counts(workspace, settings, now=now)
     whole = counts.get(WORKSPACE, NOTHING)
+    senders = yield from senders_in(workspace)
+    held = [each for each in impasses(settings, senders, counts, now=now) if not each.later]
     return _Standing(
         running=campaign.status is CampaignStatus.RUNNING,
         settings=settings,
         now=now,
         gate=gate(settings, now=now, used=whole.used, sent_days=whole.sent_days, last=beat.last, gap=beat.gap),
-        senders={each.id: each for each in (yield from senders_in(workspace))},
+        senders={each.id: each for each in senders},
         counts=counts,
+        impasses={each.sender or WORKSPACE: each for each in held},
         shut=frozenset(shut),
         unserved=(yield from unserved_since(workspace, now=now)),
     )
@@ -138,6 +146,8 @@ def _wait_of_sender(mail: Mail, standing: _Standing) -> Wait | None:
         return Wait(reason=WaitReason.SENDER_DOWN, until=None, detail=f"{sender.id}: {sender.pause_reason}")
     if sender is None or sender.paused_at is not None or sender.route in standing.shut:
         return Wait(reason=WaitReason.SENDER_DOWN, until=None, detail=mail.sender_id)
+    if (held := standing.impasses.get(sender.id)) is not None:
+        return Wait(reason=held.reason, until=None, detail=f"{held.detail} of {sender.id}", never=str(held))
     count = standing.counts.get(sender.id, NOTHING)
     if isinstance(standing.gate, Permit) and left_of(standing.settings, sender, count) == 0:
         opening = window_at(standing.settings, standing.now)
@@ -147,6 +157,8 @@ def _wait_of_sender(mail: Mail, standing: _Standing) -> Wait | None:
 
 
 def _wait_of_all(standing: _Standing) -> Wait | None:
+    if (held := standing.impasses.get(WORKSPACE)) is not None:
+        return Wait(reason=held.reason, until=None, detail=held.detail, never=str(held))
     return standing.gate if isinstance(standing.gate, Wait) else None
 
 

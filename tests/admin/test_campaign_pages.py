@@ -912,6 +912,15 @@ async def test_pages_of_a_campaign_say_plainly_that_nothing_of_it_will_ever_leav
     assert f"{SENDING}&edit=grace#sender-form" in unescape(page.text)
 
 
+async def test_no_window_brings_mail_after_a_day_of_the_ramp_up_that_allows_none(browser: AsyncClient) -> None:
+    await press(browser, SENDING, SENDING, **{**SETTINGS, "ramp_up": "5, 0, 20"})
+    page = await browser.get(SENDING)
+    windows = page.text.partition("windows-title")[2].partition("</table>")[0]
+
+    assert re.findall(r"<td>(\d+)</td></tr>", windows) == ["5", *["0"] * 9]
+    assert "From a later day on nothing will leave: the ramp-up allows 0 mails on its day 2" in text_of(page)
+
+
 async def test_pages_of_campaigns_say_whose_time_they_tell(browser: AsyncClient) -> None:
     told = "Forecasts, waits, windows and days are in the workspace's time; other times are UTC."
 

@@ -170,17 +170,14 @@ async def _page(
 
 
 def _windows(settings: SendingSettings, looks: Any, sent_days: int) -> tuple[Window, ...]:
-    """The next ones, as if each of them had mail: so the ramp-up goes on."""
-    found = islice(openings_after(settings, looks.now()), WINDOWS)
-    return tuple(
-        Window(
-            opening=each,
-            allowed=allowance(settings, sent_days + number),
-            here=_hours(each, settings.zone),
-            utc=_hours(each, UTC),
-        )
-        for number, each in enumerate(found, 1)
-    )
+    """The next ones, as if each of them had as much mail as it may: so the ramp-up goes on, or stands still."""
+    found = []
+    for each in islice(openings_after(settings, looks.now()), WINDOWS):
+        allowed = allowance(settings, 1 + sent_days)
+        sent_days += bool(allowed)
+        here, utc = _hours(each, settings.zone), _hours(each, UTC)
+        found.append(Window(opening=each, allowed=allowed, here=here, utc=utc))
+    return tuple(found)
 
 
 def _hours(opening: Opening, zone: tzinfo) -> str:

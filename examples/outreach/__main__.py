@@ -48,7 +48,7 @@ def _introduce(output: Console, at: Addresses, *, draft: bool) -> None:
     }
     for name, value in lines.items():
         output.print(Text(f"{name:<12} ", style="bold") + Text(value), soft_wrap=True)
-    output.print(Text("\nA letter leaves every second or two. Try next\n", style="bold"))
+    output.print(Text(f"\n{pace(at, draft=draft)} Try next\n", style="bold"))
     for line in (
         *([f"import {PROSPECTS} on the page of the campaign, look at the forecast, and launch it"] if draft else ()),
         "open a letter in the dev inbox, follow the link in its last line, and press the button there",
@@ -57,6 +57,17 @@ def _introduce(output: Console, at: Addresses, *, draft: bool) -> None:
         "look at the waiting mails: each says why, and when it leaves",
     ):
         output.print(Text(f"  • {line}"), soft_wrap=True)
+
+
+def pace(at: Addresses, *, draft: bool) -> str:
+    """What leaves, and when."""
+    if at.ready:
+        return f"{at.ready} letters leave now, one every second or two; follow-ups days later."
+    if at.waiting:
+        return f"{at.waiting} follow-ups wait for their day; each says on the page of the campaign which that is."
+    if draft:
+        return "Launched, a letter leaves every second or two."
+    return "All letters have left; --fresh begins anew."
 
 
 def _wait_for_the_end(output: Console, folder: Path) -> None:

@@ -17,9 +17,11 @@ from postroom.accounts.accounts import add_person, find_person
 from postroom.accounts.passwords import hash_password
 from postroom.accounts.values import Role
 from postroom.campaigns.arithmetic.settings import DAYS
+from postroom.campaigns.looking.totals import totals_of
 from postroom.campaigns.serving import campaign_feed
 from postroom.inbox import DevInbox
 from postroom.operate.campaigns import CampaignOperations
+from postroom.vocabulary import MailState
 from postroom.web import admin
 from postroom.work.thread import WorkerThread
 
@@ -39,11 +41,15 @@ NOW: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Addresses:
-    """Where everything is."""
+    """Where everything is, and what is about to leave."""
 
     desk: str
     campaign: str
     inbox: str
+    ready: int
+    """Letters whose turn it is, when it begins; …"""
+    waiting: int
+    """… and those, with them, that are still to leave at all."""
 
 
 @contextmanager
@@ -64,11 +70,14 @@ def running(folder: Path, *, port: int = 0, inbox_port: int = 0, draft: bool = F
         _let_in(outbox)
         stack.enter_context(served(admin(outbox), listening))
         _begin(outbox, draft=draft)
+        totals = outbox.database.run(totals_of(WORKSPACE, CAMPAIGN), writes=False)
         stack.enter_context(WorkerThread(outbox, grace="5s", beside=campaign_feed))
         yield Addresses(
             desk=f"{site}/admin",
             campaign=f"{site}/admin/campaigns/{CAMPAIGN}?workspace={WORKSPACE}",
             inbox=f"{inbox.url}/",
+            ready=totals.states.get(MailState.READY, 0),
+            waiting=totals.waiting,
         )
 
 

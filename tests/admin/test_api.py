@@ -275,6 +275,27 @@ async def test_a_damaged_file_is_refused_instead_of_being_made_into_another(
     assert (response.status_code, error_of(response)["code"]) == (422, "invalid_request")
 
 
+@pytest.mark.parametrize("path", ["/api/emails", "/api/admin/outbox/retry", "/api/campaigns/spring/launch"])
+@pytest.mark.parametrize(
+    ("content_type", "content", "message", "remedy"),
+    [
+        ("application/x-www-form-urlencoded", '{"a": 1}', "body: is not said to be JSON", "`Content-Type: appl"),
+        ("", '{"a": 1}', "body: is not said to be JSON", "`Content-Type: application/json`"),
+        ("application/json", '{\n  "a": no}', "body: is no JSON: Expecting value in line 2, column 8", "correct it"),
+        ("application/json", "{", "body: is no JSON: Expecting property name", "correct it"),
+    ],
+)  # fmt: skip
+async def test_a_body_that_is_no_json_is_told_so_and_where(
+    operator: httpx.AsyncClient, path: str, content_type: str, content: str, message: str, remedy: str
+) -> None:
+    headers = {"Content-Type": content_type} if content_type else {}
+    response = await operator.post(path, content=content, headers=headers)
+
+    assert response.status_code == 422
+    assert response.json()["error"]["message"].startswith(message)
+    assert remedy in response.json()["error"]["remedy"]
+
+
 async def test_an_email_that_cannot_be_accepted_is_refused_with_a_remedy(operator: httpx.AsyncClient) -> None:
     for wrong in (
         {"subject": "nobody"},

@@ -156,6 +156,26 @@ async def test_a_prospect_is_told_with_the_thread_and_what_happened(
     assert (await operator.get(f"/api/admin/returns/{replied['returnId']}")).json()["mail"]["prospectId"] == "p1"
 
 
+async def test_when_a_mail_leaves_and_until_when_it_waits_are_told_by_the_clock_of_the_workspace(
+    house: CampaignHouse, operator: httpx.AsyncClient
+) -> None:
+    """(P10) With the one reason beside it; and nobody is told of a time at which it cannot leave."""
+    house.north.settings(replace(OFFICE, timezone="Asia/Tokyo", start_hour=20, end_hour=22))
+    await operator.post(f"{SPRING}/launch")
+    page = data_of(await operator.get(f"{SPRING}/emails"))
+    first = page["emails"][0]
+    assert (page["timezone"], first["wait"]["reason"]) == ("Asia/Tokyo", "window_closed")
+    assert first["wait"]["until"] == "2026-03-09T20:00:00+09:00"
+    assert first["plannedAt"].startswith("2026-03-09T20:0")
+    assert first["plannedAt"].endswith("+09:00")
+    thread = data_of(await operator.get(f"{SPRING}/prospects/p1"))
+    assert (thread["workspaceTimezone"], thread["thread"][0]["plannedAt"]) == ("Asia/Tokyo", first["plannedAt"])
+
+    await operator.post(f"{SPRING}/pause")
+    held = data_of(await operator.get(f"{SPRING}/emails"))["emails"]
+    assert {(each["wait"]["reason"], each["plannedAt"]) for each in held} == {("paused", None)}
+
+
 async def test_a_prospect_of_elsewhere_is_not_there(small_house: CampaignHouse) -> None:
     async with small_house.caller(Role.VIEWER, NORTH) as client:
         for path in (f"{SPRING}/prospects/nobody", "/api/campaigns/none/prospects/p1"):
@@ -171,6 +191,19 @@ async def test_the_forecast_is_that_of_the_command_line(house: CampaignHouse, op
 
     assert (told["mails"], told["prospects"], told["steps"], told["endsOn"]) == (6, 3, 2, "2026-03-12")
     assert [(day["day"], day["planned"]) for day in told["days"]] == [("2026-03-09", 3), ("2026-03-12", 3)]
+
+
+async def test_the_forecast_and_the_plan_of_a_paused_campaign_suppose_that_it_is_resumed_now(
+    house: CampaignHouse, operator: httpx.AsyncClient
+) -> None:
+    await operator.post(f"{SPRING}/launch")
+    await operator.post(f"{SPRING}/pause")
+    told = data_of(await operator.get(f"{SPRING}/forecast"))
+    plan = data_of(await operator.get(f"{SPRING}/schedule"))
+
+    assert (told["status"], told["mails"], told["endsOn"]) == ("paused", 6, "2026-03-12")
+    assert (plan["status"], plan["planned"]) == ("paused", 6)
+    assert told["supposing"] == plan["supposing"] == "it is paused: this is what becomes of it if it is resumed now"
 
 
 async def test_campaigns_are_listed_and_looked_at_with_totals_that_add_up(
@@ -237,6 +270,24 @@ async def test_a_campaign_that_can_never_send_says_so(house: CampaignHouse, oper
         data_of(await operator.get("/api/campaigns/spring/schedule?workspace=north"))["reason"]
         == first["wait"]["never"]
     )
+
+
+async def test_why_something_is_paused_is_said_in_the_body_or_in_the_query_and_is_not_passed_over(
+    house: CampaignHouse, operator: httpx.AsyncClient
+) -> None:
+    await operator.post(f"{SPRING}/launch")
+    paused = data_of(await operator.post(f"{SPRING}/pause", json={"reason": "a typo"}))
+    again = data_of(await operator.post(f"{SPRING}/pause", json={"reason": "another"}))
+    sender = data_of(await operator.post("/api/senders/grace/pause", json={"reason": "on holiday"}))
+
+    assert paused["pauseReason"] == "a typo"
+    assert again == paused, "it stays as it was paused"
+    assert sender["pauseReason"] == "on holiday"
+    for path in (f"{SPRING}/resume", f"{SPRING}/cancel", "/api/senders/grace/resume"):
+        for said in ({"json": {"reason": "read by nobody"}}, {"params": {"reason": "read by nobody"}}):
+            assert error_of(await operator.post(path, **said), 422)["code"] == "invalid_request", path
+    assert error_of(await operator.post(f"{SPRING}/pause", params={"reson": "a typo"}), 422)
+    assert data_of(await operator.post(f"{SPRING}/resume", json={}))["status"] == "running"
 
 
 async def test_a_sender_is_paused_and_resumed(house: CampaignHouse, operator: httpx.AsyncClient) -> None:
@@ -455,12 +506,17 @@ async def test_a_body_that_is_not_meant_changes_nothing(small_house: CampaignHou
         ("/api/workspaces/north/quota", {"date": "1"}),
         ("/api/workspaces/north/quota", {"date": "2026-02-30"}),
         ("/api/workspaces/north/quota", {"date": "2026-03-09T00:00"}),
+        ("/api/workspaces/north/quota", {"dat": "2026-03-09"}),
+        ("/api/workspaces/north/quota", {"date": ["2026-03-09", "2026-03-10"]}),
+        (f"{SPRING}/emails", {"limit": ["1", "1"]}),
+        ("/api/campaigns", {"workspaces": "north"}),
+        ("/api/senders", {"workspaces": "north"}),
         ("/api/campaigns", {"workspace": "x" * 101}),
         ("/api/campaigns", {"after": "\x00"}),
     ],
 )
 async def test_parameters_that_mean_nothing_are_refused(
-    small_house: CampaignHouse, path: str, params: dict[str, str]
+    small_house: CampaignHouse, path: str, params: dict[str, str | list[str]]
 ) -> None:
     async with small_house.caller(Role.VIEWER, NORTH) as viewer:
         assert error_of(await viewer.get(path, params=params), 422)["code"] == "invalid_request"

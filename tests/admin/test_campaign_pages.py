@@ -110,6 +110,21 @@ async def prospect_path(browser: AsyncClient, name: str = "ada") -> str:
     return unescape(found[1])
 
 
+@pytest.mark.parametrize(
+    "path",
+    [f"/admin/campaigns/none{W}", f"/admin/campaigns/none/prospects/p1{W}", f"/admin/sequences/none{W}"],
+)
+async def test_what_is_not_there_leads_to_the_list_of_campaigns_and_to_no_place_for_programs(
+    browser: AsyncClient, path: str
+) -> None:
+    answer = await browser.get(path)
+
+    assert answer.status_code == 404
+    assert f'<a class="button" href="{LIST}">Campaigns</a>' in answer.text
+    assert "/api/" not in answer.text
+    assert "postroom campaign" not in answer.text
+
+
 # The list, and a new one
 
 
@@ -186,7 +201,7 @@ async def test_the_list_tells_how_far_each_has_come_when_it_ends_and_why_it_wait
 
     assert 'aria-label="Spring: 0 sent, 2 waiting, 0 stopped, 0 dead"' in page.text
     assert "Ends Wed 11 Mar" in text_of(page), "one on Monday by the ramp-up, none on the holiday, one on Wednesday"
-    assert "Waits: window closed , next Mon 09:00" in text_of(page)
+    assert "Waits: window closed , next Mon 9 Mar 09:00" in text_of(page)
 
 
 # A draft
@@ -381,14 +396,16 @@ async def test_every_waiting_mail_shows_its_reason_and_when_it_goes_on(
 ) -> None:
     await launched(browser)
 
-    assert "ada@x.example step 1 window closed , next Mon 09:00" in text_of(await browser.get(PAGE))
+    assert "ada@x.example step 1 planned Mon 9 Mar 09:00 · window closed , next Mon 9 Mar 09:00" in text_of(
+        await browser.get(PAGE)
+    )
     clock.now = datetime(2026, 3, 9, 9, tzinfo=UTC)
     async with outbox.transaction() as connection:
         await connection.execute(
             "INSERT INTO postroom_campaign_days (workspace, sender_id, day, used, accepted)"
             " VALUES ('hotel', '', '2026-03-09', 1, 1)"
         )
-    assert "ada@x.example step 1 ramp day 1, next Wed 09:00" in text_of(await browser.get(PAGE))
+    assert "ada@x.example step 1 ramp day 1, next Wed 11 Mar 09:00" in text_of(await browser.get(PAGE))
 
 
 async def test_pause_and_resume_hold_at_once_and_cancelling_asks(browser: AsyncClient, outbox: AsyncOutbox) -> None:
@@ -424,7 +441,7 @@ async def test_one_prospect_is_paused_resumed_and_stopped_and_the_thread_tells(b
     await launched(browser)
     path = await prospect_path(browser)
     page = await browser.get(path)
-    assert "1. About Engines waiting window closed , next Mon 09:00" in text_of(page)
+    assert "1. About Engines waiting planned Mon 9 Mar 09:00 · window closed , next Mon 9 Mar 09:00" in text_of(page)
     assert "company Engines" in text_of(page)
     await press(browser, path, path.replace("?", "/pause?"))
     assert 'class="status status-paused"' in (await browser.get(path)).text
@@ -512,6 +529,64 @@ async def test_a_campaign_goes_on_telling_the_steps_it_was_launched_with_when_it
     assert "Spring , version 2 It was edited since: version 3 is for" in text_of(page)
 
 
+async def test_people_are_found_by_any_status_and_by_a_mail_that_waits_or_is_in_doubt(
+    browser: AsyncClient, outbox: AsyncOutbox
+) -> None:
+    await launched(browser)
+    async with outbox.transaction() as connection:
+        await connection.execute("UPDATE postroom_enrolments SET status = 'complained' WHERE number = 1")
+        await connection.execute(
+            "UPDATE postroom_campaign_mails SET state = 'leaving', email_status = 'in_doubt' WHERE number = 2"
+        )
+    complained = await browser.get(f"{PAGE}&status=complained")
+    assert '<option value="complained" selected>Complained</option>' in complained.text
+    assert found_in(complained) == ["ada@x.example"]
+    in_doubt = await browser.get(f"{PAGE}&mail=in_doubt")
+    assert '<option value="in_doubt" selected>In doubt</option>' in in_doubt.text
+    assert found_in(in_doubt) == ["bob@x.example"]
+
+    assert found_in(await browser.get(f"{PAGE}&mail=waiting")) == ["ada@x.example", "bob@x.example"]
+
+
+def found_in(page: Response) -> list[str]:
+    """Those in the list of prospects."""
+    return re.findall(r">(\w+@x.example)</a>", page.text.partition('id="people"')[2])
+
+
+async def test_what_nobody_can_look_for_is_told_and_narrows_nothing(browser: AsyncClient) -> None:
+    await launched(browser)
+    page = await browser.get(f"{PAGE}&status=nope&after=zzz")
+
+    assert "says what nobody can look for: status=nope , after=zzz . It is passed over." in text_of(page)
+    assert found_in(page) == ["ada@x.example", "bob@x.example"]
+    assert "nobody can look for" not in (await browser.get(f"{PAGE}&status=active&after=1")).text
+
+
+async def test_mails_of_somebody_who_is_paused_are_told_to_be_missing_from_the_calendar(browser: AsyncClient) -> None:
+    await launched(browser)
+    assert "not planned, for" not in text_of(await browser.get(PAGE))
+    path = await prospect_path(browser)
+    await press(browser, path, path.replace("?", "/pause?"))
+    page = await browser.get(PAGE)
+
+    assert "1 of them is not planned, for 1 prospect is paused." in text_of(page)
+    assert "1 planned" in text_of(page)
+
+
+async def test_of_more_mails_than_a_page_looks_ahead_at_it_names_the_command_and_plans_none(
+    browser: AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("postroom.admin.campaign_places.MOST_LOOKED_AT", 1)
+    await launched(browser)
+    page, listed = await browser.get(PAGE), await browser.get(LIST)
+    for each in (page, listed):
+        assert "2 mails are still to leave, too many to look ahead at here." in text_of(each)
+        assert "postroom campaign forecast spring --workspace hotel works it out" in text_of(each)
+
+    assert "0 planned" not in text_of(page)
+    assert "when it leaves is not worked out here" in text_of(page)
+
+
 async def test_why_mail_waits_is_told_in_numbers_and_a_page_of_it_is_long(browser: AsyncClient) -> None:
     await drafted(browser)
     await upload(browser, b"email,name\n" + b"".join(b"p%d@many.example,P\n" % number for number in range(20)))
@@ -521,7 +596,7 @@ async def test_why_mail_waits_is_told_in_numbers_and_a_page_of_it_is_long(browse
     page = await browser.get(PAGE)
 
     assert "22 window closed · 22 after another step" in text_of(page)
-    assert "ada@x.example step 2 after step 1" in text_of(page)
+    assert "ada@x.example step 2 planned Thu 12 Mar 09:00 · after step 1" in text_of(page)
     onward = re.search(r'href="([^"]*)">Next →</a>', page.text.partition('id="waiting"')[2])
     assert (page.text.count('<li><div class="what">'), onward is not None) == (25, True)
     second = await browser.get(unescape(onward[1] if onward else ""))
@@ -800,6 +875,18 @@ async def test_a_problem_begins_with_a_capital_letter_and_keeps_what_was_typed(b
     assert (long.status_code, "Name: has 600 characters; shorten it to 200." in text_of(long)) == (422, True)
 
 
+@pytest.mark.parametrize("act", ["preview", "save"])
+async def test_the_words_to_use_stay_where_an_address_was_mistyped_or_a_step_refused(
+    browser: AsyncClient, act: str
+) -> None:
+    """They are needed then as before: those of the first of the campaign."""
+    await drafted(browser)
+    form = {"act": act, "prospect": "Emmy", "campaign": "spring", "version": "1"}
+    page = await press(browser, SEQUENCE, SEQUENCE, **form, **steps("Hello {{ name"))
+
+    assert "Words to use: {{ address }} {{ company }}" in text_of(page)
+
+
 async def test_steps_are_added_and_removed_without_a_script(browser: AsyncClient) -> None:
     await drafted(browser)
     more = await press(browser, SEQUENCE, SEQUENCE, act="add", **steps("One", "Two"))
@@ -883,6 +970,23 @@ async def test_a_window_names_the_midnight_that_ends_its_day_and_a_day_that_is_a
     await press(browser, SENDING, SENDING, **{**SETTINGS, **changes})
 
     assert told in text_of(await browser.get(SENDING))
+
+
+async def test_of_the_present_window_the_page_shows_how_many_mails_are_left(
+    browser: AsyncClient, outbox: AsyncOutbox, clock: Clock
+) -> None:
+    """And its day is one of the ramp-up, however often it is counted."""
+    await press(browser, SENDING, SENDING, **{**SETTINGS, "daily_quota": "50", "ramp_up": "20, 30"})
+    clock.now = datetime(2026, 3, 9, 10, tzinfo=UTC)
+    async with outbox.transaction() as connection:
+        await connection.execute(
+            "INSERT INTO postroom_campaign_days (workspace, sender_id, day, used, accepted)"
+            " VALUES ('hotel', '', '2026-03-09', 12, 12)"
+        )
+    told = text_of(await browser.get(SENDING))
+
+    assert "8 left of 20 Wed 11 Mar" in told
+    assert re.search(r"Wed 11 Mar, \S+ \S+ 30 ", told), "and the next one has the second step"
 
 
 async def test_a_quota_of_nothing_is_saved_with_a_caution(browser: AsyncClient) -> None:
@@ -1153,7 +1257,7 @@ async def test_every_page_answers_on_either_store(store_url: str, clock: Clock) 
             page = await browser.get(f"{PAGE}&q=ada&status=active")
             others = [await browser.get(path) for path in (LIST, prospect, SEQUENCE, SENDING, "/admin/campaigns")]
 
-    assert "ada@x.example step 1 window closed , next Mon 09:00" in text_of(page)
+    assert "ada@x.example step 1 planned Mon 9 Mar 09:00 · window closed , next Mon 9 Mar 09:00" in text_of(page)
     assert "Mon 9 Mar: 1 planned; 1 may leave" in page.text
     assert [answer.status_code for answer in others] == [200] * 5
     assert "Spring" in text_of(others[-1]), "the first workspace that there is"

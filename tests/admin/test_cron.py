@@ -21,7 +21,7 @@ import pytest
 from postroom import Email, Outbox, Status
 from postroom.accounts import chance
 from postroom.accounts.values import Role
-from postroom.admin.ticking import LONGEST, Tick, Ticking, worth_waiting
+from postroom.admin.ticking import LONGEST, Tick, Ticking
 from postroom.store.deployment import stamp_if_nobody_has
 from postroom.testing import MemoryTransport, Moment, ScriptedSmtp
 from postroom.web import admin
@@ -140,22 +140,20 @@ async def test_a_tick_ends_after_so_many_emails_whatever_gap_is_to_end(
     assert await Ticking(small_house.app.state.operations.outbox, most=1).tick() == Tick(sent=1)
 
 
-@pytest.mark.parametrize(
-    ("turn", "made", "seconds", "wait"),
-    [
-        (None, 3, 20.0, None),
-        (5.0, 0, 20.0, 5.0),
-        (20.0, 3, 20.0, None),
-        (-0.5, 1, 20.0, 0.0),
-        (-0.5, 0, 20.0, None),
-        (-0.5, 1, 0.0, None),
-        (-0.5, 1, -0.1, None),
-    ],
-)
-def test_a_turn_is_waited_for_if_it_comes_in_time_and_not_if_it_cannot_be_used(
-    turn: float | None, made: int, seconds: float, wait: float | None
+async def test_a_workspace_that_cannot_send_here_keeps_no_tick_from_waiting_for_another(
+    small_house: CampaignHouse, server: ScriptedSmtp
 ) -> None:
-    assert worth_waiting(turn, made=made, seconds=seconds) == wait
+    """Its turn has come, and stays so until somebody who serves its route uses it."""
+    for shop in (small_house.north, small_house.south):
+        shop.settings(replace(OPEN_ALWAYS, gap_seconds=(1, 1)))
+    small_house.south.sender(route="elsewhere")
+    small_house.north.launch()
+    small_house.south.launch()
+    tick = await Ticking(small_house.app.state.operations.outbox).tick()
+
+    assert tick is not None
+    assert tick.sent == 3
+    assert sorted(small_house.south.states().values()) == ["ready"] * 3 + ["waiting"] * 3
 
 
 async def test_what_fails_is_told_and_tried_again_by_its_policy(

@@ -66,6 +66,29 @@ def test_a_slash_too_many_leads_to_the_page(outbox: Outbox, path: str, place: st
 
 
 @pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        ("/admin/campaigns/a%252Fb/pause?workspace=hotel", "/admin/campaigns/a%252Fb?workspace=hotel"),
+        ("/admin/campaigns/spring/prospects/p1/stop", "/admin/campaigns/spring/prospects/p1"),
+        ("/admin/sending/senders/ada/resume", "/admin/sending"),
+        ("/admin/email-queue/act?notice=signed_out", "/admin/email-queue?notice=signed_out"),
+        ("/admin/transports/pause", "/admin"),
+        ("/admin/account/authenticator/confirm", "/admin/account"),
+    ],
+)
+async def test_whoever_looks_at_the_address_of_an_act_finds_the_page_that_has_its_button(
+    outbox: Outbox, path: str, place: str
+) -> None:
+    """A page that an act has answered with is loaded again, or asked for after a sign-in."""
+    async with caller(admin(outbox, dev=True)) as browser:
+        answer = await browser.get(path)
+        elsewhere = await browser.request("OPTIONS", path)
+
+    assert (answer.status_code, answer.headers["location"]) == (303, place)
+    assert elsewhere.status_code == 405
+
+
+@pytest.mark.parametrize(
     "path", ["http://localhost//evil.example/", "/admin//evil.example/", "/%5Cevil.example/", "/x/", "/api/admin/"]
 )
 async def test_no_address_is_made_into_one_of_another_host(outbox: Outbox, path: str) -> None:

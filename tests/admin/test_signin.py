@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
+from html import unescape
 
 import httpx
 import pytest
@@ -14,7 +15,7 @@ from postroom.accounts.code_email import CODE_KIND
 from postroom.accounts.letters import GUESSING_KIND
 from postroom.accounts.values import Role
 from postroom.admin.limits import Limiter
-from tests.admin.front_door import PASSWORD, PLAIN, SECURE, House, open_house
+from tests.admin.front_door import PASSWORD, PLAIN, SECURE, Browser, House, open_house
 from tests.store.conftest import migrated_postgres_url, migrated_sqlite_url, migrated_template, store_url
 
 __all__ = ["migrated_postgres_url", "migrated_sqlite_url", "migrated_template", "store_url"]
@@ -43,6 +44,43 @@ async def test_password_and_code_lead_to_the_page_that_was_asked_for(house: Hous
 
     assert (second.status_code, second.headers["location"]) == (303, "/admin/email-queue?status=dead")
     assert (await browser.get("/admin/email-queue?status=dead")).status_code == 200
+
+
+async def signed_in_again(house: House, browser: Browser, location: str) -> str:
+    """Where somebody gets to who follows the way to the sign-in, and signs in."""
+    page = await browser.get(location)
+    wanted = unescape(re.findall(r'name="next" value="([^"]*)"', page.text)[0])
+    first = await browser.submit("/admin/sign-in", name=ADMIN, password=PASSWORD, next=wanted)
+    await browser.get(first.headers["location"])
+    second = await browser.submit("/admin/sign-in/code", code=await house.newest_code(), next=wanted)
+    return str(second.headers["location"])
+
+
+async def test_what_is_pressed_after_the_session_has_ended_is_not_done_and_told_on_the_page_it_was_pressed_on(
+    house: House,
+) -> None:
+    browser = house.browser()
+    here = "/admin/email-queue?status=dead"
+    asked = await browser.submit("/admin/email-queue/act", headers={"referer": f"{PLAIN}{here}"}, act="retry-all")
+    assert asked.status_code == 303
+    assert "was not done" in (await browser.get(asked.headers["location"])).text
+    back = await signed_in_again(house, browser, asked.headers["location"])
+
+    assert back == f"{here}&notice=signed_out&count=1"
+    assert "What you pressed was not done" in (await browser.get(back)).text
+
+
+@pytest.mark.parametrize("referer", ["https://evil.example/admin/email-queue", f"{PLAIN}/elsewhere", ""])
+async def test_without_a_page_of_ours_before_it_a_press_leads_to_the_page_of_its_act(
+    house: House, referer: str
+) -> None:
+    browser = house.browser()
+    headers = {"referer": referer} if referer else {}
+    asked = await browser.submit("/admin/campaigns/spring/pause?workspace=hotel", headers=headers)
+
+    assert await signed_in_again(house, browser, asked.headers["location"]) == (
+        "/admin/campaigns/spring?workspace=hotel&notice=signed_out&count=1"
+    )
 
 
 async def test_after_the_password_alone_every_page_leads_to_the_code(house: House) -> None:

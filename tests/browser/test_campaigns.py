@@ -209,6 +209,33 @@ def test_on_a_phone_the_rows_of_an_import_are_all_there_and_no_address_is_cut(ho
         assert {cell.evaluate(LINES_OF_DOMAIN) for cell in found.locator("td:nth-child(2)").all()} == {1}
 
 
+FIRST_LINES = """
+[...document.querySelectorAll(".thread .with-acts p")].map((each) => {
+  const text = document.createRange();
+  text.selectNodeContents(each.lastElementChild);
+  const [number, subject] = [each.firstElementChild.getBoundingClientRect(), text.getClientRects()[0]];
+  return number.bottom - subject.top;
+})
+"""
+
+
+def test_on_a_phone_a_table_of_days_shows_all_its_columns_and_a_step_has_its_number_beside_it(
+    house: House, browser: Browser
+) -> None:
+    outreach(house)
+    with phone(browser) as page:
+        page.set_viewport_size({"width": 360, "height": 740})
+        page.goto(house.address(f"/admin/campaigns/spring{W}"))
+        page.get_by_text("As a table").click()
+        table = page.get_by_role("region", name="Mail by day", exact=True).last
+        assert table.evaluate("each => each.scrollWidth - each.clientWidth") == 0
+
+        page.goto(house.address(str(page.locator("#people tbody a").first.get_attribute("href"))))
+        beside = page.evaluate(FIRST_LINES)
+        assert beside
+        assert min(beside) > 5, "no number stands in a line above its subject"
+
+
 def test_on_a_phone_nothing_is_wider_than_the_screen_and_everything_can_be_hit(house: House, browser: Browser) -> None:
     outreach(house)
     with phone(browser) as page:

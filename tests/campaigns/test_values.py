@@ -51,6 +51,9 @@ STEP = Step(number=1, subject="Hi", text="Hello")
         (lambda: Sequence(id="s", name="S", steps=(STEP, STEP)), r"steps\.number: expected a whole number from 2 to 2"),
         (lambda: Campaign(id="", name="S", sequence_id="s"), r"campaign\.id: is empty"),
         (lambda: Prospect(id="p", address="p@example.org", language="d").checked(), "language: expected the tag"),
+        (lambda: Prospect(id="p", address="p@example.org", language="xx").checked(), "language: expected the tag"),
+        (lambda: Prospect(id="p", address="p@example.org", language="zz-ZZ").checked(), "language: expected the tag"),
+        (lambda: Prospect(id="p", address="p@example.org", language="german").checked(), "language: expected the tag"),
         (lambda: Prospect(id="p", address="p@example.org", fields={"name": "x"}).checked(), "name: is what every"),
         (lambda: Prospect(id="p", address="p@example.org", fields={"A": "x"}).checked(), "A: cannot be written"),
         (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -44,6 +46,27 @@ def test_a_campaign_is_launched_once_and_says_why_its_mails_wait(postroom: Comma
     assert "waiting_step (step 1)" in postroom("campaign", "waiting", spring).out
 
 
+def test_waiting_mails_tell_when_they_leave_by_the_same_clock_as_why_they_wait(
+    postroom: CommandLine, spring: str
+) -> None:
+    """The one day on which anything leaves is always to come."""
+    postroom("campaign", "settings", "--timezone", "Asia/Tokyo", "--days", "mon", "--holidays", _today("Asia/Tokyo"))
+    postroom("campaign", "launch", spring)
+    told = postroom("campaign", "waiting", spring, "--json").json
+    first = told["mails"][0]
+    assert (told["timezone"], first["planned_at"][-6:], first["until"][-6:]) == ("Asia/Tokyo", "+09:00", "+09:00")
+    assert first["planned_at"] >= first["until"]
+
+    shown = postroom("campaign", "waiting", spring).out
+    planned, until = (datetime.fromisoformat(first[name]) for name in ("planned_at", "until"))
+    assert (f"{planned:%a %d %b %Y %H:%M}" in shown, f"next {until:%a %d %b %H:%M}" in shown) == (True, True)
+    assert "Times by the clock of the workspace, Asia/Tokyo." in shown
+
+
+def _today(timezone: str) -> str:
+    return datetime.now(ZoneInfo(timezone)).date().isoformat()
+
+
 def test_a_campaign_whose_mails_could_not_be_unsubscribed_from_is_not_launched(
     postroom: CommandLine, spring: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -59,6 +82,8 @@ def test_a_campaign_is_paused_resumed_and_cancelled(postroom: CommandLine, sprin
     assert (draft.code, "'spring' is a draft; launch it first" in draft.err) == (2, True)
     postroom("campaign", "launch", spring)
     assert postroom("campaign", "pause", spring, "--reason", "a typo").out == "spring is paused.\n"
+    again = postroom("campaign", "pause", spring, "--reason", "another")
+    assert (again.code, again.out) == (0, "spring was paused before, and stays so: a typo.\n")
     paused = postroom("campaign", "launch", spring)
     assert (paused.code, "resume it" in paused.err) == (1, True)
     assert postroom("campaign", "status", spring, "--json").json["pause_reason"] == "a typo"
@@ -121,6 +146,41 @@ def test_a_cancelled_campaign_that_is_launched_again_says_what_leaves_after_all(
     postroom("campaign", "cancel", spring)
     again = postroom("campaign", "launch", spring, "--again", "--json").json
     assert again == {"scheduled": 0, "revived": 4, "skipped": {}, "errors": [], "status": "running"}
+
+
+def test_a_check_of_what_was_launched_before_says_nothing_of_whom_a_launch_would_pass_over(
+    postroom: CommandLine, spring: str
+) -> None:
+    postroom("campaign", "launch", spring)
+    told = postroom("campaign", "check", spring)
+
+    assert told.code == 1
+    assert "error  status: is running" in told.out
+    assert "pass over" not in told.out
+
+
+def test_a_problem_of_nobody_in_particular_names_nobody(postroom: CommandLine, spring: str) -> None:
+    postroom("suppress", "add", "bob@example.org", "--scope", "all")
+    told = postroom("campaign", "check", spring).out
+
+    assert "a launch would pass over some of them: suppressed (1 prospect)" in told
+
+
+def test_the_forecast_of_a_campaign_that_does_not_run_says_what_it_supposes(postroom: CommandLine, spring: str) -> None:
+    postroom("campaign", "launch", spring)
+    assert postroom("campaign", "forecast", spring).out.startswith("4 mails to 2 prospects: begins on ")
+    postroom("campaign", "pause", spring)
+    paused = postroom("campaign", "forecast", spring).out.splitlines()
+    assert paused[0] == "spring is paused, and nothing of it leaves. Resumed now:"
+    assert paused[1].startswith("4 mails to 2 prospects: begins on ")
+
+    postroom("campaign", "cancel", spring)
+    cancelled = " ".join(postroom("campaign", "forecast", spring).out.split())
+    assert "nothing of it leaves. Launched again now (postroom campaign launch spring --again):" in cancelled
+    assert "4 mails to 2 prospects: begins on " in cancelled
+    told = postroom("campaign", "forecast", spring, "--json").json
+    assert (told["status"], told["mails"], told["prospects"]) == ("cancelled", 4, 2)
+    assert told["supposing"] == "it was cancelled: this is what becomes of it if it is launched again now"
 
 
 def test_the_status_of_a_campaign_says_what_became_of_its_mails_and_whether_the_books_add_up(

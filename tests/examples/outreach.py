@@ -26,6 +26,8 @@ class Team:
     campaign: str
     """The address of its page."""
     inbox: str
+    told: str
+    """What the command has said."""
     process: subprocess.Popen[str]
 
     def link_in_a_letter(self) -> str:
@@ -85,4 +87,4 @@ def _team(process: subprocess.Popen[str], said: Any) -> Team:
     campaign, inbox = found["Campaign"], found["Dev inbox"]
     assert campaign is not None, told + said.read()
     assert inbox is not None, told + said.read()
-    return Team(campaign=campaign[1], inbox=inbox[1], process=process)
+    return Team(campaign=campaign[1], inbox=inbox[1], told=told, process=process)

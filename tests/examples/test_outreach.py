@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from examples.outreach.live import forget, running
+from examples.outreach.__main__ import pace
+from examples.outreach.live import Addresses, forget, running
 from examples.outreach.log import Delivery
 from examples.outreach.report import tell_findings
 from examples.outreach.rules import Facts, violations
@@ -56,11 +57,23 @@ def test_the_forecast_is_what_a_run_really_sends_day_by_day() -> None:
 
 def test_the_live_campaign_mails_at_once_and_one_click_stops_the_follow_ups(tmp_path: Path) -> None:
     with outreach(tmp_path / "data") as team:
+        assert "60 letters leave now, one every second or two" in team.told
         team.press(team.link_in_a_letter())
 
     with Outbox(f"sqlite:///{tmp_path / 'data' / 'outreach.db'}") as outbox:
         totals = outbox.database.run(totals_of(WORKSPACE, CAMPAIGN))
     assert totals.stopped == {"unsubscribed": 2}
+
+
+@pytest.mark.parametrize(
+    ("ready", "waiting", "told"),
+    [(3, 120, "3 letters leave now"), (0, 120, "120 follow-ups wait for their day"), (0, 0, "All letters have left")],
+)
+def test_started_again_it_says_what_leaves_now(ready: int, waiting: int, told: str) -> None:
+    """The first letters are out after two minutes, and the follow-ups come days later."""
+    at = Addresses(desk="", campaign="", inbox="", ready=ready, waiting=waiting)
+
+    assert pace(at, draft=False).startswith(told)
 
 
 # ---------------------------------------------------------------- the checks can fail

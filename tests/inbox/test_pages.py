@@ -72,6 +72,18 @@ def test_older_mail_is_a_page_away(inbox: DevInbox, client: httpx.Client) -> Non
     assert "Number 50<" not in second
 
 
+def test_the_addresses_of_pages_in_a_text_can_be_followed_and_nothing_else_of_it_is_markup(
+    inbox: DevInbox, client: httpx.Client
+) -> None:
+    post(inbox, plain(text=f'Stop (https://a.example/u/1?x=1&y="2). {HOSTILE} javascript:x() <https://b.example/>.'))
+    page = client.get("/messages/1", params={"view": "text"}).text
+
+    assert re.findall(r'href="(http[^"]*)"', page) == ["https://a.example/u/1?x=1&amp;y=", "https://b.example/"]
+    assert 'target="_blank" rel="noopener noreferrer">https://b.example/</a>&gt;.' in page
+    assert HOSTILE not in page
+    assert 'href="javascript' not in page
+
+
 def test_html_is_shown_behind_walls(inbox: DevInbox, client: httpx.Client) -> None:
     post(inbox, rich())
     answer = client.get("/messages/1")

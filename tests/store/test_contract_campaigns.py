@@ -282,7 +282,7 @@ def test_who_waits_in_running_campaigns_is_counted_by_step_and_day(outbox: Outbo
     enrolled(outbox, "p0", "p1", "p2", "p3")
     tables = outbox.database.dialect.tables
     with outbox.transaction() as connection:
-        connection.execute(f"UPDATE {tables}campaigns SET status = 'running'")
+        connection.execute(f"UPDATE {tables}campaigns SET status = 'running', launched_at = created_at")
         connection.execute(f"UPDATE {tables}enrolments SET status = 'active', sequence_version = 1")
         connection.execute(
             f"UPDATE {tables}enrolments SET next_step = 2, last_sent_on = '2026-05-04' WHERE prospect_id < 'p2'"

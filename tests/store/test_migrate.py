@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 from postroom import AsyncOutbox, EmailId, Outbox, Status
-from postroom.errors import ConfigurationError, SchemaError
+from postroom.errors import ConfigurationError, SchemaError, StoreUnavailable
 from postroom.outbox.submission import Submission
 from postroom.store.contract import Claim, Settlement
 from postroom.store.dialect import Dialect
@@ -28,6 +28,7 @@ from postroom.store.queries import Queries
 from postroom.store.schema import migrations
 from postroom.vocabulary import LeaseToken
 from tests.store.journey import claim, email, enqueue_on, settle
+from tests.store.test_concurrency import wait_until_somebody_waits
 
 COLUMNS = """
 SELECT table_name, column_name, data_type, is_nullable, column_default
@@ -81,6 +82,41 @@ def test_many_threads_may_migrate_at_once(empty_url: str) -> None:
         applied = list(threads.map(lambda _: migrate(), range(4)))
 
     assert sorted(applied) == [0, 0, 0, max(applied)]
+
+
+def test_a_migration_gives_way_to_a_worker_that_takes_the_tables_in_another_order(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that settles writes to `emails`, and then to what hangs on it; this migration begins with the latter."""
+    before = 16
+    with Outbox(postgres_url) as outbox, psycopg.connect(postgres_url) as worker, ThreadPoolExecutor() as pool:
+        monkeypatch.setattr("postroom.store.schema.migrations", lambda name: migrations(name)[:before])
+        outbox.migrate()
+        monkeypatch.undo()
+        worker.execute("LOCK TABLE postroom.emails IN ROW EXCLUSIVE MODE")
+        upgrade = pool.submit(outbox.migrate)
+        wait_until_somebody_waits(outbox)
+        worker.execute("LOCK TABLE postroom.campaign_mails IN ROW EXCLUSIVE MODE")
+        worker.commit()
+
+        assert upgrade.result()[0].version == before + 1
+        assert outbox.migrate() == []
+
+
+def test_a_migration_that_finds_a_table_in_use_for_long_ends_with_nothing_applied(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("postroom.store.migrate.PATIENCE", 0.0)
+    with Outbox(postgres_url) as outbox, psycopg.connect(postgres_url) as somebody:
+        monkeypatch.setattr("postroom.store.schema.migrations", lambda name: migrations(name)[:20])
+        outbox.migrate()
+        monkeypatch.setattr("postroom.store.schema.migrations", lambda name: migrations(name)[:21])
+        somebody.execute("LOCK TABLE postroom.enrolments IN ROW EXCLUSIVE MODE")
+        with pytest.raises(StoreUnavailable, match="lock timeout"):
+            outbox.migrate()
+        somebody.rollback()
+
+        assert len(outbox.migrate()) == 1
 
 
 def test_a_new_file_that_somebody_writes_to_is_waited_for(tmp_path: Path) -> None:

@@ -79,6 +79,8 @@ QUERIES: dict[str, dict[str, Any]] = {
     "mails_of_enrolment": {"workspace": "w", "campaign": "c2", "number": 1},
     "version_in_launch": {"workspace": "w", "campaign": "c2"},
     "last_planned": {"workspace": "w", "campaign": "c2"},
+    "to_be_planned": {"workspace": "w", "campaign": "c2", "after": 5000, "follow_up": False, "limit": 50},
+    "forget_planned": {"workspace": "w", "campaign": "c2", "after": 5000, "until": 5040},
     "standing_of_mail": {"id": ONE},
     "take_place": {"id": ONE, "workspace": "w", "least_us": 30_000_000},
     "leaves_now": {"id": ONE},
@@ -110,7 +112,7 @@ QUERIES: dict[str, dict[str, Any]] = {
         "campaign": "c2",
         "part": None,
         "status": None,
-        "mail": "dead",
+        "mail": "in_doubt",
         "after": 5000,
         "looked": 40,
         "limit": 26,
@@ -214,6 +216,25 @@ def test_a_relaunch_takes_its_time_once_for_each_row_also_before_anybody_has_cou
             [step] = explain_on_postgres(outbox, _of_a_campaign(query), generic=False)
 
     assert step.work < 100_000, f"{step.query} touched {step.work} pages:\n{step.plan}"
+
+
+@pytest.mark.parametrize("status", ["paused", "cancelled"])
+def test_what_would_go_on_is_counted_once_for_each_row_also_before_anybody_has_counted_them(
+    postgres_server: PostgresServer, migrated_template: str, status: str
+) -> None:
+    with postgres_server.database(template=migrated_template) as url:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(_FILLED.format(**POSTGRES, numbers="generate_series(1, 3000) AS n").encode())
+            connection.execute("UPDATE postroom.campaign_mails SET state = 'stopped', reason = 'x'")
+            connection.execute("UPDATE postroom.campaigns SET status = %s WHERE id = 'c2'", [status])
+            connection.execute(
+                "UPDATE postroom.enrolments SET sequence_version = 1, reason = 'x', status = %s",
+                ["active" if status == "paused" else "stopped"],
+            )
+        with Outbox(url) as outbox:
+            [step] = explain_on_postgres(outbox, _of_a_campaign("progress_if_it_went_on"), generic=False)
+
+    assert step.work < 20_000, f"{step.query} touched {step.work} pages:\n{step.plan}"
 
 
 def _of_a_campaign(query: str) -> Plan[Any]:

@@ -108,6 +108,16 @@ class EmailsRequest(Body):
         return int(number), int(step)
 
 
+class Nothing(Body):
+    """There is nothing to say; what is said all the same is refused, and not passed over."""
+
+
+class WhyRequest(Body):
+    """Why something is paused."""
+
+    reason: Why = ""
+
+
 class WorkspaceRequest(Body):
     """Whose campaign."""
 
@@ -115,6 +125,24 @@ class WorkspaceRequest(Body):
         WorkspaceName | None,
         Field(description="Whose campaign; by default of the only workspace of the caller, else of the nameless."),
     ] = None
+
+
+class CampaignsRequest(WorkspaceRequest):
+    """Which page of the campaigns."""
+
+    after: Annotated[CampaignName, Field(description="The `next` of the page before.")] = ""
+
+
+class PauseRequest(WorkspaceRequest):
+    """Whose campaign or sender is paused, and why."""
+
+    reason: Annotated[Why, Field(description="Why; or in the body.")] = ""
+
+
+class QuotaRequest(Body):
+    """Of which day."""
+
+    date: Annotated[Day | None, Field(description="The window day; by default the present one.")] = None
 
 
 def workspace_for(person: Person, given: str | None) -> str:
@@ -128,7 +156,7 @@ def id_in(part: str, what: str = "campaign") -> str:
     """The id that is written in a part of a path. What cannot be one is as one that is not there."""
     id = unquote(part)
     if len(id) > LONGEST_ID or not id.isprintable():
-        raise NotInWorkspace(what, "", "", "take one from `GET /api/campaigns`")
+        raise NotInWorkspace(what, "", "", "write it as it is listed")
     return id
 
 
@@ -148,43 +176,33 @@ class Asked:
         forget_outlook(self.request, self.workspace)
 
 
-Workspace = Annotated[
-    WorkspaceName | None,
-    Query(description="Whose campaigns; by default the only workspace of the caller, else the nameless."),
-]
-
-
-async def _looking(request: Request, person: Viewer, workspace: Workspace = None) -> Asked:
-    return Asked(request, person, workspace_for(person, workspace))
-
-
-async def _looking_at_one(request: Request, person: Viewer, wanted: Annotated[WorkspaceRequest, Query()]) -> Asked:
+async def _looking(request: Request, person: Viewer, wanted: Annotated[WorkspaceRequest, Query()]) -> Asked:
     return Asked(request, person, workspace_for(person, wanted.workspace))
 
 
-async def _acting(request: Request, person: Operator, workspace: Workspace = None) -> Asked:
-    return Asked(request, person, workspace_for(person, workspace))
+async def _acting(request: Request, person: Operator, wanted: Annotated[WorkspaceRequest, Query()]) -> Asked:
+    return Asked(request, person, workspace_for(person, wanted.workspace))
 
 
 Looking = Annotated[Asked, Depends(_looking)]
-LookingAtOne = Annotated[Asked, Depends(_looking_at_one)]
-"""Of a route that takes no other parameter: a name that is not known is refused."""
 Acting = Annotated[Asked, Depends(_acting)]
+"""Of a route that takes no other parameter: a name that is not known is refused."""
 
 
 @router.get("/campaigns")
 async def list_campaigns(
-    asked: Looking, after: Annotated[CampaignName, Query(description="The `next` of the page before.")] = ""
+    request: Request, person: Viewer, wanted: Annotated[CampaignsRequest, Query()]
 ) -> Success[CampaignsShape]:
     """The campaigns of a workspace by id, each with how far it has come."""
-    found = await asked.looks.campaigns(asked.workspace, after=after, workspaces=asked.seen)
+    asked = Asked(request, person, workspace_for(person, wanted.workspace))
+    found = await asked.looks.campaigns(asked.workspace, after=wanted.after, workspaces=asked.seen)
     more = found[-1].campaign.id if len(found) == LONGEST_LIST else None
     campaigns = [CampaignShape.of(each) for each in found]
     return Success(data=CampaignsShape(workspace=asked.workspace, campaigns=campaigns, next=more))
 
 
 @router.get("/campaigns/{id}")
-async def show_campaign(asked: LookingAtOne, id: Segment) -> Success[WholeCampaignShape]:
+async def show_campaign(asked: Looking, id: Segment) -> Success[WholeCampaignShape]:
     """One campaign: its status, who is in it, what became of its mails."""
     id = id_in(id)
     whole = await asked.campaigns.status(asked.workspace, id, workspaces=asked.seen)
@@ -194,10 +212,11 @@ async def show_campaign(asked: LookingAtOne, id: Segment) -> Success[WholeCampai
 
 
 @router.get("/campaigns/{id}/schedule")
-async def show_schedule(asked: LookingAtOne, id: Segment) -> Success[ScheduleShape]:
+async def show_schedule(asked: Looking, id: Segment) -> Success[ScheduleShape]:
     """When what is still to leave will leave, if nothing comes between: the next mails, each day, the end.
 
-    Of a draft, as if it were launched now.
+    Of a draft, as if it were launched now; of a paused campaign as if it were resumed, of a cancelled one as if it were
+    launched again.
     """
     found = await asked.looks.outset(asked.workspace, id_in(id), workspaces=asked.seen)
     plan = await _forecast(asked, found, most=MOST_PLANNED)
@@ -217,14 +236,14 @@ async def scheduled_emails(
 
 
 @router.get("/campaigns/{id}/prospects/{prospect}")
-async def show_prospect(asked: LookingAtOne, id: Segment, prospect: Segment) -> Success[ProspectShape]:
+async def show_prospect(asked: Looking, id: Segment, prospect: Segment) -> Success[ProspectShape]:
     """One prospect in a campaign: each mail to them, and what left, came back and was done, in order of time."""
     found = await asked.looks.person(asked.workspace, id_in(id), id_in(prospect, "prospect"), workspaces=asked.seen)
     return Success(data=ProspectShape.of(found))
 
 
 @router.get("/campaigns/{id}/pending")
-async def pending_emails(asked: LookingAtOne, id: Segment) -> Success[PendingShape]:
+async def pending_emails(asked: Looking, id: Segment) -> Success[PendingShape]:
     """How many mails of a campaign are still to leave, or are leaving."""
     id = id_in(id)
     await asked.campaigns.status(asked.workspace, id, workspaces=asked.seen)
@@ -233,8 +252,8 @@ async def pending_emails(asked: LookingAtOne, id: Segment) -> Success[PendingSha
 
 
 @router.get("/campaigns/{id}/forecast", responses=failures(409))
-async def show_forecast(asked: LookingAtOne, id: Segment) -> Success[ForecastShape]:
-    """When a campaign would begin and end, day by day, if it were launched now."""
+async def show_forecast(asked: Looking, id: Segment) -> Success[ForecastShape]:
+    """When a campaign would begin and end, day by day, if it were launched now; or resumed, or launched again."""
     found = await asked.looks.outset(asked.workspace, id_in(id), workspaces=asked.seen)
     if found.mails > MOST_PLANNED:
         raise ApiError(
@@ -269,25 +288,36 @@ async def launch_campaign(
 
 
 @router.post("/campaigns/{id}/resume", responses=_GOES_ON)
-async def resume_campaign(asked: Acting, by: Who, id: Segment, response: Response) -> Success[LaunchShape]:
+async def resume_campaign(
+    asked: Acting, by: Who, id: Segment, response: Response, said: Nothing | None = None
+) -> Success[LaunchShape]:
     """Let a paused campaign run again, and its launch go on where the pause had cut it short."""
     return await _launched(asked, id_in(id), partial(_resume, asked, by, id_in(id)), response)
 
 
 @router.post("/campaigns/{id}/pause", responses=failures(409))
 async def pause_campaign(
-    asked: Acting, by: Who, id: Segment, reason: Annotated[Why, Query(description="Why.")] = ""
+    request: Request,
+    person: Operator,
+    by: Who,
+    id: Segment,
+    wanted: Annotated[PauseRequest, Query()],
+    said: WhyRequest | None = None,
 ) -> Success[PausedShape]:
-    """Let nothing of a campaign leave until it is resumed; at most what is being handed over goes out."""
+    """Let nothing of a campaign leave until it is resumed; at most what is being handed over goes out.
+
+    One that is paused stays so: the answer tells since when, and why then.
+    """
+    asked = Asked(request, person, workspace_for(person, wanted.workspace))
     paused = await asked.campaigns.pause(
-        asked.workspace, id_in(id), by=by, reason=reason or None, workspaces=asked.seen
+        asked.workspace, id_in(id), by=by, reason=_reason(wanted, said), workspaces=asked.seen
     )
     asked.forget()
     return Success(data=PausedShape(status=paused.status, paused_at=paused.paused_at, pause_reason=paused.pause_reason))
 
 
 @router.post("/campaigns/{id}/cancel", responses=failures(409))
-async def cancel_campaign(asked: Acting, by: Who, id: Segment) -> Success[CancelledShape]:
+async def cancel_campaign(asked: Acting, by: Who, id: Segment, said: Nothing | None = None) -> Success[CancelledShape]:
     """Let nothing of a campaign leave ever again, unless it is launched with `again`."""
     stopped = await asked.campaigns.cancel(asked.workspace, id_in(id), by=by, workspaces=asked.seen)
     asked.forget()
@@ -303,17 +333,26 @@ async def list_senders(asked: Looking) -> Success[SendersShape]:
 
 @router.post("/senders/{id}/pause")
 async def pause_sender(
-    asked: Acting, by: Who, id: Segment, reason: Annotated[Why, Query(description="Why.")] = ""
+    request: Request,
+    person: Operator,
+    by: Who,
+    id: Segment,
+    wanted: Annotated[PauseRequest, Query()],
+    said: WhyRequest | None = None,
 ) -> Success[SenderShape]:
-    """Let nothing leave from a sender until they are resumed. Their mail is kept, and nobody else's waits for it."""
+    """Let nothing leave from a sender until they are resumed. Their mail is kept, and nobody else's waits for it.
+
+    One that is paused stays so: the answer tells since when, and why then.
+    """
+    asked = Asked(request, person, workspace_for(person, wanted.workspace))
     paused = await asked.campaigns.pause_sender(
-        asked.workspace, id_in(id, "sender"), by=by, reason=reason or None, workspaces=asked.seen
+        asked.workspace, id_in(id, "sender"), by=by, reason=_reason(wanted, said), workspaces=asked.seen
     )
     return Success(data=SenderShape.of(paused))
 
 
 @router.post("/senders/{id}/resume")
-async def resume_sender(asked: Acting, by: Who, id: Segment) -> Success[SenderShape]:
+async def resume_sender(asked: Acting, by: Who, id: Segment, said: Nothing | None = None) -> Success[SenderShape]:
     """Let mail leave from a sender again: what was kept asks for its turn at once."""
     resumed = await asked.campaigns.resume_sender(asked.workspace, id_in(id, "sender"), by=by, workspaces=asked.seen)
     return Success(data=SenderShape.of(resumed))
@@ -324,12 +363,17 @@ async def show_quota(
     request: Request,
     person: Viewer,
     id: Annotated[str, Path(description="The workspace; `-` is the one without a name.")],
-    day: Annotated[Day | None, Query(alias="date", description="The window day; by default the present one.")] = None,
+    wanted: Annotated[QuotaRequest, Query()],
 ) -> Success[QuotaShape]:
     """What may leave on a day, what has left or is leaving, and when the window is open."""
     schedule = AsyncCampaignSchedule(operations_of(request).outbox)
     workspace = "" if id == NAMELESS else id_in(id, "workspace")
-    return Success(data=QuotaShape.of(await schedule.quota(workspace, day, workspaces=person.workspaces)))
+    return Success(data=QuotaShape.of(await schedule.quota(workspace, wanted.date, workspaces=person.workspaces)))
+
+
+def _reason(wanted: PauseRequest, said: WhyRequest | None) -> str | None:
+    """Why, in the body or the query."""
+    return (said.reason if said else "") or wanted.reason or None
 
 
 async def _launch(asked: Asked, by: Actor, id: str, again: bool, progress: Progress) -> Launched:

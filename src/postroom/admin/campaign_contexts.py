@@ -39,8 +39,8 @@ ACTS: Mapping[CampaignStatus, tuple[str, ...]] = {
 }
 """What a person can do to a campaign."""
 _ORDER = tuple(ACTS)
-ENDS_OF_MAIL = ("sent", "stopped", "dead")
-"""What people are looked for by that a mail of theirs has come to."""
+MAILS = ("waiting", "in_doubt", "sent", "stopped", "dead")
+"""What people are looked for by: where a mail of theirs stands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class PeopleAddress:
     q: str = ""
     status: str = ""
     mail: str = ""
-    """Where a mail of theirs has come to."""
+    """Where a mail of theirs stands."""
     after: str = ""
     waiting: str = ""
     """Behind which waiting mail the list of those goes on."""
@@ -61,11 +61,16 @@ class PeopleAddress:
         known = {each.name: plain(given.get(each.name)) for each in fields(cls)}
         if known["status"] not in set(EnrolmentStatus):
             known["status"] = ""
-        if known["mail"] not in ENDS_OF_MAIL:
+        if known["mail"] not in MAILS:
             known["mail"] = ""
         for name in ("after", "waiting"):
             known[name] = known[name] if _is_number(known[name]) else ""
         return cls(**known)
+
+    def unread(self, given: Mapping[str, object]) -> tuple[str, ...]:
+        """What the query says and `read` has left out, for whoever typed it: nobody is to believe that it narrows."""
+        typed = {name: plain(given.get(name)) for name in ("status", "mail", "after", "waiting")}
+        return tuple(f"{name}={value}" for name, value in typed.items() if value and not getattr(self, name))
 
     @property
     def number(self) -> int:
@@ -180,6 +185,8 @@ class CampaignPage:
     address: PeopleAddress
     impasses: tuple[Impasse, ...] = ()
     """Why nothing of it will ever leave, though it waits to."""
+    unread: tuple[str, ...] = ()
+    """What the query says and nobody could read."""
     report: Report | None = None
     problem: InvalidCampaign | None = None
 
@@ -217,12 +224,33 @@ class CampaignPage:
         return under_way and self.numbers.progress.total <= 30_000
 
     @property
+    def statuses(self) -> tuple[EnrolmentStatus, ...]:
+        """Of people, to look for."""
+        return tuple(EnrolmentStatus)
+
+    @property
+    def mails(self) -> tuple[str, ...]:
+        """The same of mails."""
+        return MAILS
+
+    @property
     def held(self) -> str:
         """Why nothing is planned, though mails wait; empty where they are, or none waits."""
         waiting = self.numbers.progress.waiting
-        if self.status is not CampaignStatus.PAUSED or not waiting:
-            return ""
-        return f"{count_of(waiting, 'mail')} wait{'s' if waiting == 1 else ''}; nothing is planned while it is paused."
+        told = f"{count_of(waiting, 'mail')} wait{'s' if waiting == 1 else ''}"
+        if waiting and self.status is CampaignStatus.PAUSED:
+            return f"{told}; nothing is planned while it is paused."
+        if waiting and self.status is CampaignStatus.RUNNING and self.outlook.unseen:
+            return f"{told}; when they leave is not worked out here."
+        return ""
+
+    @property
+    def unplanned(self) -> int:
+        """Mails that wait for somebody who is paused, and have no place in the calendar."""
+        progress = self.numbers.progress
+        if self.status is not CampaignStatus.RUNNING or self.held or not progress.people.get("paused"):
+            return 0
+        return max(0, progress.waiting - (self.calendar.planned if self.calendar else 0))
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
@@ -287,6 +315,11 @@ class ProspectPage:
     entries: Entries
 
     @property
+    def waits(self) -> bool:
+        """Whether a mail tells when it leaves, or until when it waits."""
+        return any(mail.why and (mail.why.planned or mail.why.when) for mail in self.thread)
+
+    @property
     def acts(self) -> tuple[str, ...]:
         match self.found.enrolment.status:
             case EnrolmentStatus.ACTIVE:
@@ -333,7 +366,7 @@ class SequencePage:
     previewed: bool
     """Whether a preview was asked for."""
     known: tuple[str, ...]
-    """Words that templates may use, of that prospect."""
+    """Words that templates may use, of that prospect; of the first of the campaign, where there is nobody like that."""
     problem: str = ""
     refused: bool = False
     """Whether it was not saved for what stands beside the steps."""
@@ -350,9 +383,15 @@ class Window:
 
     opening: Opening
     allowed: int
+    used: int
+    """Mails that count against it already."""
     here: str
     """Its hours on the clock of the workspace."""
     utc: str
+
+    @property
+    def left(self) -> int:
+        return max(0, self.allowed - self.used)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -380,8 +419,6 @@ class SendingPage:
     """What the form was filled with."""
     impasses: tuple[Impasse, ...] = ()
     """Why nothing will ever leave, of the workspace or of senders."""
-    used: int = 0
-    """Mails that count on the present window day."""
 
     @property
     def taken(self) -> str:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
+from pydantic import Field
 
-from postroom.admin.api import Who
-from postroom.admin.campaign_api import Acting, Segment, failures, id_in
+from postroom.admin.api import Operator, Who
+from postroom.admin.campaign_api import Asked, Segment, WorkspaceRequest, failures, id_in, workspace_for
 from postroom.admin.campaign_shapes import Success
 from postroom.admin.shapes import Shape
 from postroom.admin.workshop import workshop_of
@@ -23,6 +24,12 @@ TOLD = 100
 CSV_BODY: dict[str, Any] = {"requestBody": {"required": True, "content": {"text/csv": {"schema": {"type": "string"}}}}}
 
 router = APIRouter(prefix="/api", tags=["campaigns"])
+
+
+class ImportRequest(WorkspaceRequest):
+    """Into which workspace, and whether also over what is there."""
+
+    update: Annotated[bool, Field(description="Also change what is known of those who are there already.")] = False
 
 
 class RowShape(Shape):
@@ -75,16 +82,16 @@ class _Noted:
 @router.post("/campaigns/{id}/prospects", responses=failures(404, 409), openapi_extra=CSV_BODY)
 async def import_prospects(
     request: Request,
-    asked: Acting,
+    person: Operator,
     by: Who,
     id: Segment,
-    update: Annotated[bool, Query(description="Also change what is known of those who are there already.")] = False,
+    wanted: Annotated[ImportRequest, Query()],
 ) -> Success[ImportedShape]:
     """Take prospects in from a CSV file with headings, and into a draft. The same file again adds nothing.
 
     Stopped in the middle, what was taken in is there, and the same file again does the rest.
     """
-    noted = _Noted()
+    asked, noted = Asked(request, person, workspace_for(person, wanted.workspace)), _Noted()
     async with on_disk(request) as path:
         with await workshop_of(request).do(open_table, path) as table:
             imported = await asked.campaigns.import_prospects(
@@ -92,7 +99,7 @@ async def import_prospects(
                 table,
                 by=by,
                 campaign=id_in(id),
-                update=update,
+                update=wanted.update,
                 report=noted.hear,
                 workspaces=asked.seen,
             )

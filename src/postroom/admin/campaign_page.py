@@ -73,6 +73,7 @@ async def campaign_page(
         impasses=await campaigns_of(request).impasses_of_campaign(place.workspace, whole, workspaces=seen)
         if under_way
         else (),
+        unread=address.unread(request.query_params),
         **more,
     )
     notice = read_notice(request.query_params)

@@ -1,4 +1,7 @@
-"""What the API of campaigns answers, each as the `data` of `{"success": true, "data": …}`, in camelCase and UTC."""
+"""What the API of campaigns answers, each as the `data` of `{"success": true, "data": …}`, in camelCase and UTC.
+
+Only when a mail is to leave, and until when it waits, are told by the clock of the workspace, with its offset.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import date, datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar
+from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
@@ -263,9 +267,11 @@ class NextMailShape(Shape):
 
 
 class ScheduleShape(Shape):
-    """What is still to leave, if nothing comes between. `left` would never leave, for the `reason`."""
+    """What is still to leave, if nothing comes between. `left` would never leave, for the `reason`. Of a campaign that
+    is paused or was cancelled, `supposing` says what it supposes: that it is resumed, or launched again."""
 
     status: CampaignStatus
+    supposing: str
     timezone: str
     planned: int
     next: list[NextMailShape]
@@ -278,6 +284,7 @@ class ScheduleShape(Shape):
     def of(cls, campaign: Campaign, plan: Forecast) -> ScheduleShape:
         return cls(
             status=campaign.status,
+            supposing=plan.supposing,
             timezone=plan.timezone,
             planned=plan.mails,
             next=[NextMailShape(at=at, step=step) for at, step in plan.soon],
@@ -289,7 +296,8 @@ class ScheduleShape(Shape):
 
 
 class WaitShape(Shape):
-    """Why a mail has not left; `until` is when that is looked at again, `never` why it will not leave as things are."""
+    """Why a mail has not left; `until` is when that is looked at again, with the offset of the workspace's clock, and
+    `never` why it will not leave as things are."""
 
     reason: WaitReason
     detail: str
@@ -297,12 +305,16 @@ class WaitShape(Shape):
     never: str
 
     @classmethod
-    def of(cls, wait: Wait) -> WaitShape:
-        return cls(reason=wait.reason, detail=wait.detail, until=wait.until, never=wait.never)
+    def of(cls, wait: Wait, zone: ZoneInfo) -> WaitShape:
+        return cls(reason=wait.reason, detail=wait.detail, until=_on_the_clock(wait.until, zone), never=wait.never)
 
 
 class ScheduledShape(Shape):
-    """One step to one prospect. `reason` is why it will not leave, `wait` why it has not left yet."""
+    """One step to one prospect. `reason` is why it will not leave, `wait` why it has not left yet.
+
+    `plannedAt` is when it is to leave by the plan, with the offset of the workspace's clock; null where nobody knows,
+    where that cannot come true any more, and where it will not leave. Of what has left it is when it was to.
+    """
 
     id: str
     key: str
@@ -318,7 +330,7 @@ class ScheduledShape(Shape):
     wait: WaitShape | None
 
     @classmethod
-    def of(cls, scheduled: ScheduledMail) -> ScheduledShape:
+    def of(cls, scheduled: ScheduledMail, zone: ZoneInfo) -> ScheduledShape:
         mail = scheduled.mail
         return cls(
             id=str(mail.id),
@@ -328,24 +340,30 @@ class ScheduledShape(Shape):
             step=mail.step,
             sender_id=mail.sender_id,
             status=scheduled.status,
-            planned_at=mail.planned_at,
+            planned_at=_on_the_clock(scheduled.planned_at, zone),
             left_at=mail.left_at,
             message_id=mail.message_id,
             reason=mail.reason,
-            wait=WaitShape.of(scheduled.wait) if scheduled.wait else None,
+            wait=WaitShape.of(scheduled.wait, zone) if scheduled.wait else None,
         )
 
 
 class ScheduledEmailsShape(Shape):
-    """Some mails by enrolment and step. With `next`, more follow, also where this page holds few or none."""
+    """Some mails by enrolment and step. With `next`, more follow, also where this page holds few or none.
 
+    `timezone` is that of the workspace, by whose clock mails wait and leave.
+    """
+
+    timezone: str
     emails: list[ScheduledShape]
     next: str | None
 
     @classmethod
     def of(cls, page: MailPage) -> ScheduledEmailsShape:
         next = None if page.next is None else f"{page.next[0]}.{page.next[1]}"
-        return cls(emails=[ScheduledShape.of(each) for each in page.mails], next=next)
+        settings = page.settings
+        emails = [ScheduledShape.of(each, settings.zone) for each in page.mails]
+        return cls(timezone=settings.timezone, emails=emails, next=next)
 
 
 class HappeningShape(Shape):
@@ -396,7 +414,7 @@ class ProspectShape(Shape):
     """One prospect in a campaign: who it is, how the enrolment stands, each mail, and what happened, earliest first.
 
     `happened` speaks of other campaigns of the workspace, too, as `campaignId` tells. With `more`, there was more
-    before.
+    before. `timezone` is the prospect's own, `workspaceTimezone` the one by whose clock mails wait and leave.
     """
 
     id: str
@@ -408,13 +426,15 @@ class ProspectShape(Shape):
     status: EnrolmentStatus
     reason: str | None
     sender_id: str | None
+    workspace_timezone: str
     thread: list[ScheduledShape]
     happened: list[HappeningShape]
     more: bool
 
     @classmethod
     def of(cls, found: InCampaign) -> ProspectShape:
-        enrolment, prospect = found.enrolment, found.enrolment.prospect
+        enrolment, prospect, settings = found.enrolment, found.enrolment.prospect, found.settings
+        thread = scheduled_to(found.mails, found.waits, settings)
         return cls(
             id=prospect.id,
             address=prospect.address,
@@ -425,7 +445,8 @@ class ProspectShape(Shape):
             status=enrolment.status,
             reason=enrolment.reason,
             sender_id=enrolment.sender_id,
-            thread=[ScheduledShape.of(each) for each in scheduled_to(found.mails, found.waits)],
+            workspace_timezone=settings.timezone,
+            thread=[ScheduledShape.of(each, settings.zone) for each in thread],
             happened=[HappeningShape.of(each) for each in found.story.happenings],
             more=found.story.more,
         )
@@ -439,8 +460,11 @@ class PendingShape(Shape):
 
 class ForecastShape(Shape):
     """What would become of a campaign, if it were launched now. `left` would never leave, for the `reason`; `skipped`
-    are prospects whom the launch would pass over, by reason."""
+    are prospects whom the launch would pass over, by reason. Of one that is paused or was cancelled, `supposing` says
+    what it supposes: that it is resumed, or launched again."""
 
+    status: CampaignStatus
+    supposing: str
     prospects: int
     skipped: dict[str, int]
     steps: int
@@ -457,6 +481,8 @@ class ForecastShape(Shape):
     @classmethod
     def of(cls, forecast: Forecast) -> ForecastShape:
         return cls(
+            status=forecast.status,
+            supposing=forecast.supposing,
             prospects=forecast.prospects,
             skipped=dict(forecast.skipped),
             steps=forecast.steps,
@@ -501,6 +527,10 @@ class QuotaShape(Shape):
             opens_at=opens_at,
             closes_at=closes_at,
         )
+
+
+def _on_the_clock(instant: datetime | None, zone: ZoneInfo) -> datetime | None:
+    return instant.astimezone(zone) if instant else None
 
 
 def _campaign(campaign: Campaign) -> Mapping[str, Any]:

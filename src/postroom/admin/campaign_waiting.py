@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 
 from fastapi import Request
@@ -111,7 +112,7 @@ def _thread_mail(number: int, subject: str, mail: Mail | None, found: InCampaign
 
 def _told(each: Explained, settings: SendingSettings, now: datetime) -> Told:
     if each.wait is not None:
-        return explained(each.wait, settings, now=now)
+        return replace(explained(each.wait, settings, now=now), planned_at=each.planned(settings))
     if each.mail.state is MailState.LEAVING:
         return Told(reason=str(each.email_status or "leaving"))
-    return Told(reason="its turn comes")
+    return Told(reason="its turn comes", zone=settings.zone, now=now, planned_at=each.planned(settings))

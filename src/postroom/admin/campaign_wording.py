@@ -24,7 +24,7 @@ MEANINGS = {
     WaitReason.WAITING_STEP: "It follows another step, which comes first.",
     WaitReason.PAUSED: "Somebody has paused it.",
     WaitReason.AWAY: "Its prospect is away, and has said until when.",
-    WaitReason.RENDERING: "Writing it took longer than two seconds; it is tried again.",
+    WaitReason.RENDERING: "Writing it took too long; it is tried again every minute.",
     WaitReason.SENDER_DOWN: "Its sender, or the way out, does not send just now.",
     WaitReason.NO_WORKER: "It might leave, but no worker that can send it has looked. Is one running?",
 }
@@ -44,13 +44,18 @@ class Explained:
     now: datetime | None = None
     never: str = ""
     """Why it will never leave as things are, and what to do about it."""
+    planned_at: datetime | None = None
+    """When it is to leave by the plan, if anybody knows."""
 
     @property
     def when(self) -> str:
-        """`Tue 09:00`, by the workspace's clock; with the date where it is more than six days away."""
-        if self.until is None:
-            return ""
-        return local_time(self.until, self.zone, now=self.now)
+        """`Tue 10 Mar 09:00`, by the workspace's clock."""
+        return dated_time(self.until, self.zone, now=self.now) if self.until else ""
+
+    @property
+    def planned(self) -> str:
+        """The same of when it is to leave by the plan; empty where nobody knows."""
+        return dated_time(self.planned_at, self.zone, now=self.now) if self.planned_at else ""
 
     @property
     def label(self) -> str:
@@ -104,6 +109,13 @@ def without_ids(text: str) -> str:
 def happened_detail(happening: Happening) -> str:
     """What is said beneath what happened to a prospect."""
     return without_ids(detail_of(happening))
+
+
+def dated_time(instant: datetime, zone: ZoneInfo | None, *, now: datetime | None) -> str:
+    """`Tue 9 Mar 09:00`, with the year where it is not this one."""
+    local = instant.astimezone(zone) if zone else instant
+    this_year = now is None or local.year == (now.astimezone(zone) if zone else now).year
+    return f"{local:%a} {local.day} {local:{'%b' if this_year else '%b %Y'} %H:%M}"
 
 
 def local_time(instant: datetime, zone: ZoneInfo | None, *, now: datetime | None = None) -> str:

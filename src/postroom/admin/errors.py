@@ -3,7 +3,8 @@
 Where answers say whether they are good news (`{"success": true, "data": …}`), an error says `"success": false` too.
 
 What happened, under a name that programs can trust, and what to do next. Nothing that was sent to us is repeated, so
-an error can be shown and logged as it is. People who look at pages get the same words on a page.
+an error can be shown and logged as it is. People who look at pages get the same words on a page, and are not sent to
+places for programs.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from collections.abc import Mapping
 from functools import cache
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import quote, urlsplit
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -21,8 +21,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Match
 
-from postroom.admin.places import path_of, root_of
+from postroom.admin.places import path_of
 from postroom.admin.rendering import environment, render
+from postroom.admin.ways import list_of, page_before, page_meant, page_of_act
 from postroom.errors import (
     ConfigurationError,
     EmailNotFound,
@@ -45,6 +46,13 @@ ERROR_PAGE = "error.html"
 ENVELOPED = ("/api/campaigns", "/api/senders", "/api/workspaces", "/api/cron")
 """Beneath these every answer is `{"success": …}`, with `data` or `error`."""
 
+_LISTED = {
+    "campaign": ("take one from the list of campaigns", "/api/campaigns"),
+    "sequence": ("take that of a campaign in the list", "/api/campaigns"),
+    "sender": ("take one from the list of senders", "/api/senders"),
+}
+"""Where programs find what there is; on pages, the list is linked."""
+
 _METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
 
 
@@ -52,13 +60,22 @@ class ApiError(Exception):
     """Something that the caller is told."""
 
     def __init__(
-        self, *, status: int, code: str, message: str, remedy: str, headers: Mapping[str, str] | None = None
+        self,
+        *,
+        status: int,
+        code: str,
+        message: str,
+        remedy: str,
+        on_page: str = "",
+        headers: Mapping[str, str] | None = None,
     ) -> None:
+        """`on_page`: what to do next for whoever looks at pages, where that is something else."""
         super().__init__(message)
         self.status = status
         self.code = code
         self.message = message
         self.remedy = remedy
+        self.on_page = on_page or remedy
         self.headers: Mapping[str, str] = headers or {}
 
     def as_record(self) -> dict[str, Any]:
@@ -76,49 +93,26 @@ def install(app: FastAPI) -> None:
 
 async def _told(request: Request, error: Exception) -> Response:
     told = api_error(error)
-    if told.status == 404 and (meant := _meant(request)):
+    if told.status == 404 and (meant := page_meant(request)):
         return RedirectResponse(meant, status_code=307)
     if told.status == 405:
+        if request.method in ("GET", "HEAD") and (page := page_of_act(request)):
+            return RedirectResponse(page, status_code=303)
         told.headers = {"Allow": ", ".join(_methods_at(request))}
     if path_of(request).startswith("/admin") and _has_error_page():
         return render(
-            request, ERROR_PAGE, status=told.status, headers=told.headers, error=told, back=_page_before(request)
+            request,
+            ERROR_PAGE,
+            status=told.status,
+            headers=told.headers,
+            error=told,
+            back=page_before(request),
+            list=list_of(request),
         )
     record = told.as_record()
     if path_of(request).startswith(ENVELOPED):
         record = {"success": False, **record}
     return JSONResponse(record, status_code=told.status, headers=dict(told.headers))
-
-
-def _meant(request: Request) -> str | None:
-    """The page that somebody meant who gave the address of the app itself, or one with a slash too many.
-
-    Always a path within this app: what the request says about hosts is not repeated.
-    """
-    root, path = root_of(request), path_of(request)
-    if request.method not in ("GET", "HEAD"):
-        return None
-    if path in ("", "/"):
-        return f"{root}/admin"
-    bare = path.rstrip("/")
-    if bare == path or not bare.startswith("/admin") or not _is_there(request, root, bare):
-        return None
-    query = f"?{request.url.query}" if request.url.query else ""
-    return f"{root}{quote(bare)}{query}"
-
-
-def _page_before(request: Request) -> str:
-    """The page of ours whose form was sent, as far as the browser says; empty otherwise."""
-    before = urlsplit(request.headers.get("referer", ""))
-    ours = before.netloc == request.headers.get("host") and before.path.startswith(f"{root_of(request)}/admin")
-    if request.method != "POST" or not ours:
-        return ""
-    return f"{before.path}?{before.query}" if before.query else before.path
-
-
-def _is_there(request: Request, root: str, path: str) -> bool:
-    scope = {**request.scope, "path": root + path, "method": "GET"}
-    return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
 
 
 @cache
@@ -198,9 +192,11 @@ def _of_postroom(error: PostroomError) -> ApiError:
             )
         case NotInWorkspace():
             message, _, remedy = str(error).partition("; ")
-            if error.what == "campaign":  # there is no command line here
-                remedy = "take one from the list of campaigns (`GET /api/campaigns`)"
-            return ApiError(status=404, code=f"{error.what}_not_found", message=message, remedy=remedy)
+            on_page = ""
+            if error.what in _LISTED:  # there is no command line here
+                on_page, address = _LISTED[error.what]
+                remedy = f"{on_page} (`GET {address}`)"
+            return ApiError(status=404, code=f"{error.what}_not_found", message=message, remedy=remedy, on_page=on_page)
         case StoreUnavailable():
             return _away("store_unavailable", "the database cannot be reached just now", "try again in a moment")
         case SchemaError():
@@ -234,13 +230,20 @@ def _of_http(error: HTTPException) -> ApiError:
     usual = (phrase.lower().replace(" ", "_"), phrase.lower(), "change the request and send it again")
     code, message, remedy = known.get(error.status_code, usual)
     return ApiError(
-        status=error.status_code, code=code, message=message, remedy=remedy, headers=dict(error.headers or {})
+        status=error.status_code,
+        code=code,
+        message=message,
+        remedy=remedy,
+        on_page="go on from one of these pages" if error.status_code in (404, 405) else "",
+        headers=dict(error.headers or {}),
     )
 
 
 def _invalid_request(error: RequestValidationError) -> ApiError:
     """The first thing that is wrong with a request, by its place in it."""
     first = error.errors()[0]
+    if first["loc"][0] == "body" and (told := _no_json(first, error.body)):
+        return ApiError(status=422, code="invalid_request", message=f"body: {told[0]}", remedy=told[1])
     place = ".".join(str(part) for part in first["loc"])
     return ApiError(
         status=422,
@@ -248,3 +251,14 @@ def _invalid_request(error: RequestValidationError) -> ApiError:
         message=f"{place}: {first['msg']}",
         remedy="change the request and send it again",
     )
+
+
+def _no_json(first: Mapping[str, Any], body: object) -> tuple[str, str] | None:
+    """What is wrong with a body that was not understood as JSON at all, and what to do."""
+    if first["type"] == "json_invalid" and isinstance(body, str):
+        before = body[: first["loc"][1]]
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        return f"is no JSON: {first['ctx']['error']} in line {line}, column {column}", "correct it and send it again"
+    if isinstance(body, bytes):  # as it came: nobody has said that it is JSON
+        return "is not said to be JSON", "send it with the header `Content-Type: application/json`"
+    return None

@@ -57,7 +57,9 @@ _TOLD = frozenset(("notice", "count", "left", "undo", "added"))
 _CAUTIONS = frozenset(("sending_nothing",))
 """What was done, and is hardly what was wanted."""
 _TIE = re.compile("[0-9a-f-]{36}")
+SIGNED_OUT = "signed_out"
 _PROBLEMS: Mapping[str, str] = {
+    SIGNED_OUT: "What you pressed was not done: you were not signed in any more. Press it once more.",
     "nothing": "Nothing was selected, so nothing was done.",
     "gone": "Nothing was reinstated: what was dismissed too long ago, or is sensitive, is gone for good.",
     "no_route": "No route has that name.",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, RedirectResponse
 
 from postroom.accounts.values import Person, Role
 from postroom.admin import (
@@ -27,7 +27,7 @@ from postroom.admin.charts import Chart, chart
 from postroom.admin.contents import ContentView, letter_view
 from postroom.admin.contexts import EmailPage, OverviewPage, QueuePage, Tab
 from postroom.admin.notices import read_notice
-from postroom.admin.places import may_act, operations_of
+from postroom.admin.places import may_act, operations_of, root_of
 from postroom.admin.rendering import is_refresh, render
 from postroom.admin.security import content_policy, needs
 from postroom.admin.workshop import workshop_of
@@ -64,6 +64,13 @@ async def queue(request: Request, person: Viewer) -> HTMLResponse:
     tabs = _tabs(*await operations.counts(workspaces=person.workspaces))
     page = QueuePage(address=address, found=found, tabs=tabs)
     return _page(request, person, "queue.html", section="queue", page=page)
+
+
+@router.get("/admin/email-queue/act")
+async def queue_of_act(request: Request, person: Viewer) -> RedirectResponse:
+    """Whoever looks at the address of the act on many finds the list, for this is no email's page."""
+    query = f"?{request.url.query}" if request.url.query else ""
+    return RedirectResponse(f"{root_of(request)}/admin/email-queue{query}", status_code=303)
 
 
 @router.get("/admin/email-queue/{id}")

@@ -1,13 +1,17 @@
-"""JSON bodies, parsed beside the event loop and only if they hold no more values than a request can mean.
+"""What the API is sent: a query that says each thing once, and a JSON body.
 
-What costs in a JSON text is not its length but the number of its values: 36 MB of `[],` are twelve million lists, which
-take a gigabyte and hold the interpreter for as long as it takes to make them, and twelve million complaints after that.
-An email of the same length is a few hundred values, one of them long.
+Of a name that is there twice one would count, and nobody would know which.
+
+Bodies are parsed beside the event loop, and only if they hold no more values than a request can mean. What costs in a
+JSON text is not its length but the number of its values: 36 MB of `[],` are twelve million lists, which take a gigabyte
+and hold the interpreter for as long as it takes to make them, and twelve million complaints after that. An email of the
+same length is a few hundred values, one of them long.
 """
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -15,8 +19,13 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
+from postroom.accounts.names import printable
+from postroom.admin.errors import ApiError
 from postroom.admin.workshop import workshop_of
 from postroom.compose import Limits
+
+SEVERAL = frozenset(("of",))
+"""What may be given several times in a query."""
 
 SMALL = 16 * 1024
 """Bytes that are parsed on the spot."""
@@ -64,6 +73,17 @@ def parse(text: bytes, *, most: int) -> Any:
     return json.loads(text)
 
 
+def _insist_on_once(request: Request) -> None:
+    for name, times in Counter(name for name, _ in request.query_params.multi_items()).items():
+        if times > 1 and name not in SEVERAL:
+            raise ApiError(
+                status=422,
+                code="invalid_request",
+                message=f"query.{printable(name)[:50]}: is there {times} times",
+                remedy="give it once",
+            )
+
+
 class JsonRequest(Request):
     """A request whose JSON is parsed beside the event loop."""
 
@@ -86,6 +106,7 @@ class JsonRoute(APIRoute):
         answer = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
+            _insist_on_once(request)
             return await answer(JsonRequest(request.scope, request.receive))
 
         return handle

@@ -20,7 +20,7 @@ from postroom.admin.campaign_places import segment
 from postroom.admin.campaign_wording import ended_in_words, happened_detail, local_time
 from postroom.admin.conversations import conversation, reply_in_words
 from postroom.admin.economy import tag_of
-from postroom.admin.notices import without_notice
+from postroom.admin.notices import read_notice, without_notice
 from postroom.admin.places import root_of
 from postroom.admin.visit import known_visit
 from postroom.admin.wording import (
@@ -109,7 +109,7 @@ def render(
         "has_templates": bool(request.app.state.operations.outbox.settings.portals),
         "region": request.app.state.operations.outbox.settings.region,
         "regions": regions_path(request),
-        "notice": None,
+        "notice": read_notice(request.query_params) if _visitor(request) else None,
         "section": None,
     }
     page = environment().get_template(template).render(common | context)

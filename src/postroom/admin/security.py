@@ -29,8 +29,10 @@ from postroom.admin.filled_in import read_form
 from postroom.admin.forgery import covered, uncovered
 from postroom.admin.headers import SecurityHeaders, content_policy
 from postroom.admin.limits import Limiter
+from postroom.admin.notices import SIGNED_OUT, with_notice
 from postroom.admin.places import path_of, root_of
 from postroom.admin.visit import Visit, address_of, cookie_ending, is_dev, keeper, known_visit, visit_of
+from postroom.admin.ways import page_before, page_of_act
 from postroom.outbox import AsyncOutbox
 
 __all__ = ["content_policy", "csrf_token", "install", "needs", "safe_next", "sign_in_path"]
@@ -152,7 +154,10 @@ async def _to_sign_in(request: Request, needed: Exception) -> Response:
     assert isinstance(needed, SignInNeeded)
     target = sign_in_path(request, "/code" if needed.half else "")
     here = _root(request) + _path(request) + (f"?{request.url.query}" if request.url.query else "")
-    if request.method == "GET" and safe_next(request, here) == here:
+    if request.method not in SAFE_METHODS:
+        # Never done later: whoever signs in may be somebody else, and things may stand otherwise by then.
+        here = with_notice(page_before(request) or page_of_act(request) or f"{_root(request)}/admin", SIGNED_OUT)
+    if request.method != "HEAD" and safe_next(request, here) == here:
         target += f"?next={quote(here, safe='/')}"
     return RedirectResponse(target, status_code=303)
 

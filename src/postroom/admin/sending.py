@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import UTC, timedelta, tzinfo
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta, tzinfo
 from datetime import time as clock_time
 from functools import cache
 from itertools import islice
@@ -28,6 +28,7 @@ from postroom.admin.sending_form import FIELDS, LABELS, form_of, in_words, read_
 from postroom.campaigns.arithmetic.quota import allowance
 from postroom.campaigns.arithmetic.settings import SendingSettings
 from postroom.campaigns.arithmetic.window import Opening, openings_after
+from postroom.campaigns.books.counting import CountedDay
 from postroom.campaigns.records import UNSAID, sender_from, written
 from postroom.errors import InvalidCampaign
 
@@ -150,7 +151,7 @@ async def _page(
         place=place,
         settings=settings,
         week=week(sending),
-        windows=_windows(sending, looks, sum(bool(each.accepted) for each in quota)),
+        windows=_windows(sending, quota, looks.now()),
         form=form if form is not None else form_of(settings),
         days=days if days is not None else sending.sending_days,
         problems=problems or {},
@@ -159,7 +160,6 @@ async def _page(
         impasses=await operations.impasses(place.workspace, senders, workspaces=seen),
         routes=tuple(sorted(operations.settings.known_routes())),
         zones=_zones(),
-        used=quota[-1].used if quota else 0,
         editing=editing,
         **more,
     )
@@ -169,14 +169,24 @@ async def _page(
     )  # fmt: skip
 
 
-def _windows(settings: SendingSettings, looks: Any, sent_days: int) -> tuple[Window, ...]:
+def _windows(settings: SendingSettings, counted: Sequence[CountedDay], now: datetime) -> tuple[Window, ...]:
     """The next ones, as if each of them had as much mail as it may: so the ramp-up goes on, or stands still."""
-    found = []
-    for each in islice(openings_after(settings, looks.now()), WINDOWS):
-        allowed = allowance(settings, 1 + sent_days)
-        sent_days += bool(allowed)
-        here, utc = _hours(each, settings.zone), _hours(each, UTC)
-        found.append(Window(opening=each, allowed=allowed, here=here, utc=utc))
+    used = {each.day: each.used for each in counted}
+    with_mail = {each.day for each in counted if each.accepted}
+    found: list[Window] = []
+    for each in islice(openings_after(settings, now), WINDOWS):
+        allowed = allowance(settings, 1 + sum(day < each.day for day in with_mail))
+        found.append(
+            Window(
+                opening=each,
+                allowed=allowed,
+                used=used.get(each.day, 0),
+                here=_hours(each, settings.zone),
+                utc=_hours(each, UTC),
+            )
+        )
+        if allowed:
+            with_mail.add(each.day)
     return tuple(found)
 
 

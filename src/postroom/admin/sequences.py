@@ -115,6 +115,8 @@ async def _page(
     problem: InvalidCampaign | None = None,
 ) -> Response:
     somebody = await _somebody(request, person, place, campaign, prospect)
+    # Whose words are told where nobody is called like that: whoever has mistyped an address needs them no less.
+    known = somebody or await _somebody(request, person, place, campaign, "")
     if preview and somebody is not None:
         settings = campaigns_of(request).settings
         link = f"{settings.public_url or 'https://…'}{PLACE}…"
@@ -127,7 +129,7 @@ async def _page(
         campaign=campaign,
         prospect=somebody.address if somebody else prospect,
         previewed=preview and somebody is not None,
-        known=tuple(sorted(known_of(somebody))) if somebody else (),
+        known=tuple(sorted(known_of(known))) if known else (),
         problem=_in_general(problem, preview, somebody, prospect),
         refused=problem is not None and problem.field.startswith("steps["),
     )

@@ -13,6 +13,7 @@ from starlette.responses import RedirectResponse, Response
 
 from postroom.accounts.answers import Entered, Half, Refused, Withheld, WrongCode
 from postroom.accounts.names import LONGEST, printable
+from postroom.admin.notices import SIGNED_OUT
 from postroom.admin.places import operations_of
 from postroom.admin.rendering import render
 from postroom.admin.security import check_forgery, retry_after, safe_next, sign_in_path
@@ -31,6 +32,7 @@ from postroom.admin.visit import (
 router = APIRouter(include_in_schema=False)
 
 NOT_LET_IN = "That name and password do not go together."
+NOT_DONE = "You are not signed in any more, so what you pressed was not done."
 BEGIN_AGAIN = "That sign-in is over. Please begin again."
 
 Text = Annotated[str, Form(max_length=2_000)]
@@ -42,7 +44,8 @@ async def ask_password(request: Request, next: str = "", over: bool = False) -> 
     visit = await visit_of(request)
     if visit.person is not None or is_dev(request):
         return RedirectResponse(safe_next(request, next), status_code=303)
-    return await _password_page(request, next, error=BEGIN_AGAIN if over else None)
+    told = NOT_DONE if f"notice={SIGNED_OUT}" in next else None
+    return await _password_page(request, next, error=BEGIN_AGAIN if over else None, told=told)
 
 
 @router.post("/admin/sign-in")
@@ -153,6 +156,7 @@ async def _password_page(
     next: str,
     *,
     error: str | None = None,
+    told: str | None = None,
     status: int = 200,
     name: str = "",
     wait: float = 0,
@@ -166,6 +170,7 @@ async def _password_page(
         status=status,
         headers=_retry_header(wait),
         error=error,
+        told=told,
         name=printable(name[:LONGEST]),
         withheld=withheld,
         next=safe_next(request, next),

@@ -2,18 +2,16 @@
 
 It is a worker like any other, with a lease, a journal and a look at whose database this is: it claims and sends what is
 due, mail of campaigns included, and ends when nothing is left to do or its time is up. What is under way then may
-finish, and the rest is given back. Where campaigns only keep a gap that ends within that time, it waits for it, and a
-worker like that begins once more. It lives in a thread with an event loop of its own, so that pages go on.
+finish, and the rest is given back. Where campaigns only keep a gap that ends within that time, it waits for it. It
+lives in a thread with an event loop of its own, so that pages go on.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import dataclass
 from datetime import timedelta
 
-from postroom.campaigns.books.mails import next_beat, store_clock
 from postroom.campaigns.serving import campaign_feed
 from postroom.claim.meter import TallyMeter
 from postroom.events import listeners_of
@@ -22,7 +20,6 @@ from postroom.outbox import AsyncOutbox
 from postroom.send.contract import Report
 from postroom.settle.attempt import Outcome
 from postroom.store.open import AsyncDatabase, open_async_database
-from postroom.store.plan import Plan
 from postroom.store.questions import due
 from postroom.work.thread import worker_settings
 from postroom.work.worker import Worker
@@ -85,54 +82,22 @@ class Ticking:
             await database.close()
 
     async def _tick(self, database: AsyncDatabase) -> Tick:
-        meter, ends = _UpTo(self._most), time.monotonic() + self._longest.total_seconds()
-        wait: float | None = 0.0
-        while wait is not None:
-            await asyncio.sleep(wait)
-            before = meter.made
-            await self._until_idle(database, meter, seconds=ends - time.monotonic())
-            wait = worth_waiting(
-                await database.run(_next_turn(), writes=False),
-                made=meter.made - before,
-                seconds=ends - time.monotonic() if meter.made < self._most else 0.0,
-            )
-        sent, failed = meter.tally()
-        return Tick(sent=sent, failed=failed, left_due=await database.run(due(), writes=False))
-
-    async def _until_idle(self, database: AsyncDatabase, meter: _UpTo, *, seconds: float) -> None:
-        """A worker, until nothing can leave now or so many seconds are over."""
-        settings = self._outbox.settings
+        settings, meter = self._outbox.settings, _UpTo(self._most)
         worker = Worker(
             database,
             self._outbox.routes(always=True),
             worker_settings(settings, until_idle=True, grace=GRACE, role=ROLE),
             meter=meter,
-            beside=campaign_feed(settings),
+            beside=campaign_feed(settings, patience=self._longest),
         )
         meter.enough = worker.stop
-        alarm = asyncio.get_running_loop().call_later(seconds, worker.stop)
+        alarm = asyncio.get_running_loop().call_later(self._longest.total_seconds(), worker.stop)
         try:
             await worker.run()
         finally:
             alarm.cancel()
-
-
-def _next_turn() -> Plan[float | None]:
-    """Seconds until some workspace has its turn; below 0 where it has it now. None if nobody can say."""
-    turn = yield from next_beat(())
-    now = yield from store_clock()
-    return None if turn is None else (turn - now).total_seconds()
-
-
-def worth_waiting(turn: float | None, *, made: int, seconds: float) -> float | None:
-    """How long to wait for the next turn, with so many seconds left; None: it is for another tick.
-
-    A turn that has come already, and with which nothing was attempted, is somebody else's to use.
-    """
-    if turn is None or (turn <= 0 and not made):
-        return None
-    wait = max(turn, 0.0)
-    return wait if wait < seconds else None
+        sent, failed = meter.tally()
+        return Tick(sent=sent, failed=failed, left_due=await database.run(due(), writes=False))
 
 
 class _UpTo(TallyMeter):
@@ -145,11 +110,6 @@ class _UpTo(TallyMeter):
         self._most = most
         self.enough = _nothing
 
-    @property
-    def made(self) -> int:
-        """Attempts so far."""
-        return sum(self.tally())
-
     def attempted(self, route: str, outcome: Outcome, report: Report) -> None:
         super().attempted(route, outcome, report)
         self._look()
@@ -159,7 +119,7 @@ class _UpTo(TallyMeter):
         self._look()
 
     def _look(self) -> None:
-        if self.made >= self._most:
+        if sum(self.tally()) >= self._most:
             self.enough()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from postroom.campaigns.sending.feed import CampaignFeed
@@ -14,8 +15,11 @@ if TYPE_CHECKING:
     from postroom.templates.portal import Portal
 
 
-def campaign_feed(settings: Settings) -> Callable[[Workbench], CampaignFeed]:
-    """What makes a worker of these settings send campaigns too: `Worker(…, beside=campaign_feed(settings))`."""
+def campaign_feed(settings: Settings, *, patience: timedelta = timedelta(0)) -> Callable[[Workbench], CampaignFeed]:
+    """What makes a worker of these settings send campaigns too: `Worker(…, beside=campaign_feed(settings))`.
+
+    One that stops once there is nothing to do waits for turns that come within its patience.
+    """
     rules = house_rules(settings)
 
     def portals() -> Mapping[str, Portal]:
@@ -25,4 +29,4 @@ def campaign_feed(settings: Settings) -> Callable[[Workbench], CampaignFeed]:
 
         return find_portals(settings.portals)
 
-    return lambda bench: CampaignFeed(bench, rules=rules, portals=portals)
+    return lambda bench: CampaignFeed(bench, rules=rules, portals=portals, patience=patience)

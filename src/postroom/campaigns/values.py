@@ -12,7 +12,7 @@ from postroom.campaigns.arithmetic.settings import RampUp, SendingSettings, know
 from postroom.campaigns.checks import line_of, mailbox, name_of, refuse, text_of, whole
 from postroom.campaigns.fields import check_fields, check_printable
 from postroom.errors import ConfigurationError, InvalidCampaign
-from postroom.templates.languages import canonical
+from postroom.templates.languages import canonical, may_be_spoken
 from postroom.vocabulary import DEFAULT_ROUTE, CampaignStatus, EnrolmentStatus
 
 LONGEST_ID = 100
@@ -255,6 +255,9 @@ def _check_share(name: str, given: object) -> None:
 
 def _language(given: object) -> str:
     try:
-        return canonical(text_of("language", given))
+        tag = canonical(text_of("language", given))
     except ConfigurationError:
+        tag = ""
+    if not may_be_spoken(tag):
         refuse("language", "the tag of a language", given, "write it like de, de-CH or zh-Hant")
+    return tag

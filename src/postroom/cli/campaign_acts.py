@@ -48,8 +48,11 @@ def pause(
 ) -> None:
     """Let nothing of a campaign leave until it is resumed; at most the mail that is being handed over goes out."""
     with target.outbox() as outbox:
-        CampaignOperations(outbox).pause(workspace, id, by=machine_user(), reason=reason)
-    _say(f"{id} is paused.")
+        paused = CampaignOperations(outbox).pause(workspace, id, by=machine_user(), reason=reason)
+    if (paused.pause_reason or None) == (reason or None):
+        _say(f"{id} is paused.")
+    else:
+        _say(f"{id} was paused before, and stays so: {paused.pause_reason or 'nobody said why'}.")
 
 
 def resume(target: Target, id: CampaignId, workspace: Workspace = "", json: Json = False) -> None:
@@ -79,15 +82,17 @@ def waiting(
     workspace: Workspace = "",
     json: Json = False,
 ) -> None:
-    """The mails of a campaign that have not left, each with the one reason why."""
+    """The mails of a campaign that have not left, each with when it is to leave and the one reason why it waits."""
     with target.outbox() as outbox:
         campaigns = CampaignOperations(outbox)
         settings = campaigns.settings_of(workspace).sending
         found = campaigns.waiting(workspace, id, limit=limit)
     if json:
-        print_json({"mails": [explained_record(each, settings) for each in found]})
+        mails = [explained_record(each, settings) for each in found]
+        print_json({"timezone": settings.timezone, "mails": mails})
     elif found:
         standard_output().print(waiting_table(found, settings))
+        _say(f"Times by the clock of the workspace, {settings.timezone}.")
     else:
         standard_error().print("No mail of this campaign waits.")
 

@@ -22,7 +22,7 @@ from postroom.cli.moments import exact
 from postroom.cli.tables import bare_table
 from postroom.operate.campaigns import CampaignView, WholeCampaign
 from postroom.operate.wording import count_of
-from postroom.vocabulary import MailState
+from postroom.vocabulary import CampaignStatus, MailState
 
 BAR = 40
 """Characters of the longest bar."""
@@ -54,8 +54,8 @@ def senders_table(senders: Iterable[Sender]) -> Table:
 def waiting_table(mails: Iterable[Explained], settings: SendingSettings) -> Table:
     table = bare_table("prospect", "step", "from", "planned", "why it waits")
     for each in mails:
-        mail = each.mail
-        planned = exact(mail.planned_at) if mail.planned_at else ""
+        mail, at = each.mail, each.planned(settings)
+        planned = f"{at.astimezone(settings.zone):%a %d %b %Y %H:%M}" if at else ""
         cells = (mail.prospect_id, str(mail.step), mail.sender_id, planned, each.told(settings))
         table.add_row(*map(Text, cells))
     return table
@@ -155,10 +155,11 @@ def problems_text(checked: Checked) -> Text:
     return said.append(f"Nothing keeps {checked.campaign.id} from being launched; {looked_at}.", style="green")
 
 
-def forecast_picture(forecast: Forecast) -> RenderableType:
-    """The days as bars, with the end in words."""
+def forecast_picture(forecast: Forecast, *, again: str = "") -> RenderableType:
+    """The days as bars, with the end in words. `again` is the command that launches it after it was cancelled."""
     said = Text(in_one_sentence(forecast), style="bold")
-    return Group(said, *_skipped(forecast), *_left(forecast), _bars(forecast), *_more(forecast))
+    above = (*_supposing(forecast, again), said, *_skipped(forecast), *_left(forecast))
+    return Group(*above, _bars(forecast), *_more(forecast))
 
 
 def in_one_sentence(forecast: Forecast) -> str:
@@ -171,6 +172,18 @@ def in_one_sentence(forecast: Forecast) -> str:
         f"{mails}: begins on {_day(begins.date())} at {begins:%H:%M}, ends on {_day(forecast.ends_on)}, "
         f"up to {forecast.busiest:,} a day ({forecast.timezone})."
     )
+
+
+def _supposing(forecast: Forecast, again: str) -> Iterator[Text]:
+    match forecast.status:
+        case CampaignStatus.PAUSED:
+            yield Text(f"{forecast.campaign} is paused, and nothing of it leaves. Resumed now:", style="yellow")
+        case CampaignStatus.CANCELLED:
+            how = f" ({again})" if again else ""
+            told = f"{forecast.campaign} was cancelled, and nothing of it leaves. Launched again now{how}:"
+            yield Text(told, style="yellow")
+        case _:
+            pass
 
 
 def _skipped(forecast: Forecast) -> Iterator[Text]:
@@ -217,7 +230,8 @@ def _append(said: Text, problem: Problem) -> None:
     said.append(f"{problem.severity.value}  ", style=style).append(f"{problem.field}: {problem.problem}")
     if problem.count:
         some = ", ".join(problem.prospects) + (", …" if problem.count > len(problem.prospects) else "")
-        said.append(f" ({count_of(problem.count, 'prospect')}: {some})")
+        named = f": {some}" if problem.prospects else ""
+        said.append(f" ({count_of(problem.count, 'prospect')}{named})")
     said.append(f"\n       {problem.remedy}\n", style="dim")
 
 

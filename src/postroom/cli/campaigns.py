@@ -216,13 +216,17 @@ def check(
 
 
 def forecast(target: Target, id: CampaignId, workspace: Workspace = "", json: Json = False) -> None:
-    """Tell when a campaign would begin and end if it were launched now, day by day. Nothing is changed."""
+    """Tell when a campaign would begin and end if it were launched now, day by day. Nothing is changed.
+
+    One that is paused is counted as if it were resumed, one that was cancelled as if it were launched again.
+    """
     with _campaigns(target) as campaigns:
         found = campaigns.forecast(workspace, id)
     if json:
         print_json(forecast_record(found))
     else:
-        standard_output().print(forecast_picture(found))
+        again = command_of(f"launch {shlex.quote(id)} --again", workspace)
+        standard_output().print(forecast_picture(found, again=again))
 
 
 def status(

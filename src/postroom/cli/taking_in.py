@@ -134,15 +134,16 @@ def _from_files(outbox: Outbox, files: Sequence[Path], told: Callable[[Taken], s
 
 
 def _from_maildir(outbox: Outbox, intake: Intake, maildir: Path, told: Callable[[Taken], str]) -> None:
-    from postroom.returns.intake.maildir import take_all
+    from postroom.returns.intake.maildir import Maildir
 
     taker, seconds, stopped = _taker(outbox), interval_in_seconds(intake.interval), threading.Event()
+    looked_through = Maildir(maildir, tell=lambda told: standard_error().print(Text(told)))
     if intake.watch:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: stopped.set())
     while not stopped.is_set():
         try:
-            for taken in take_all(maildir, taker):
+            for taken in looked_through.take_all(taker):
                 _print(told(taken))
                 if stopped.is_set():
                     return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from postroom.admin.wording import counted, exact, iso, octets, relative
 from postroom.gallery.wording import FILTERS
@@ -29,6 +31,11 @@ SWITCHES: tuple[tuple[Trouble, str, str], ...] = (
 """The troubles as the page offers them."""
 
 
+_ADDRESS = re.compile(r"""https?://[^\s<>"]*[^\s<>"'.,;:!?()\[\]{}«»]""")
+"""Of a page, without what ends the sentence around it."""
+_LINK = Markup('<a href="{0}" target="_blank" rel="noopener noreferrer">{0}</a>')
+
+
 @cache
 def environment() -> Environment:
     """The templates beside this module, and those of the gallery."""
@@ -44,6 +51,7 @@ def environment() -> Environment:
         "counted": counted,
         "exact": exact,
         "iso": iso,
+        "linked": linked,
         "octets": octets,
         "opening": opening,
         "plural": count_of,
@@ -55,6 +63,16 @@ def environment() -> Environment:
 def opening(document: str) -> str:
     """A document whose links open windows of their own, which the frame around it must allow."""
     return document.replace("<head>", '<head><base target="_blank">', 1)
+
+
+def linked(text: str) -> Markup:
+    """A text whose addresses of pages can be followed, as mail programs show it; everything else is escaped."""
+    parts: list[Markup] = []
+    end = 0
+    for found in _ADDRESS.finditer(text):
+        parts += [escape(text[end : found.start()]), _LINK.format(found[0])]
+        end = found.end()
+    return Markup("").join([*parts, escape(text[end:])])
 
 
 def render(

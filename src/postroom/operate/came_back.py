@@ -28,7 +28,7 @@ from postroom.store.kept_returns import (
 )
 from postroom.store.notes import Raw, ReturnedEmail, StoredReturn
 from postroom.store.plan import Plan
-from postroom.store.suppressions import Suppression, suppressions_of
+from postroom.store.suppressions import Suppression, normal_address, suppressions_of
 from postroom.vocabulary import BounceClass, Return, SuppressionReason, SuppressionScope
 
 KINDS = (*(each.value for each in Return), *(each.value for each in Unclear))
@@ -78,8 +78,15 @@ class ReturnView:
 
     @property
     def ended(self) -> bool:
-        """Whether the campaign has ended for the prospect, by this or by another that says the same."""
-        return self.mail is not None and self.mail.enrolment == self.kept.what
+        """Whether the campaign has ended for the prospect by this: by nothing that came later, and by no report about
+        somebody else."""
+        mail, kept = self.mail, self.kept
+        if mail is None or mail.enrolment != kept.what or mail.since is None or mail.since < kept.received_at:
+            return False
+        if kept.what not in (Return.BOUNCED, Return.COMPLAINED):
+            return True
+        theirs = not kept.address or normal_address(kept.address) == normal_address(mail.address)
+        return theirs and kept.bounce_class in (None, BounceClass.PERMANENT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -106,6 +106,7 @@ def totals_record(totals: Totals, wrong: Several[Discrepancy] | None = None) -> 
 
 
 def explained_record(explained: Explained, settings: SendingSettings) -> dict[str, Any]:
+    """A mail that waits; both times by the clock of the workspace."""
     mail, wait = explained.mail, explained.wait
     return {
         "email_id": mail.id,
@@ -114,10 +115,10 @@ def explained_record(explained: Explained, settings: SendingSettings) -> dict[st
         "step": mail.step,
         "sender": mail.sender_id,
         "state": mail.state.value,
-        "planned_at": _at(mail.planned_at),
+        "planned_at": _on_the_clock(explained.planned(settings), settings),
         "reason": wait.reason.value if wait else None,
         "detail": wait.detail if wait else "",
-        "until": _at(wait.until) if wait else None,
+        "until": _on_the_clock(wait.until, settings) if wait else None,
         "never": wait.never if wait else "",
         "told": explained.told(settings),
     }
@@ -126,6 +127,8 @@ def explained_record(explained: Explained, settings: SendingSettings) -> dict[st
 def forecast_record(forecast: Forecast) -> dict[str, Any]:
     return {
         "campaign": forecast.campaign,
+        "status": forecast.status.value,
+        "supposing": forecast.supposing,
         "prospects": forecast.prospects,
         "skipped": dict(forecast.skipped),
         "steps": forecast.steps,
@@ -139,6 +142,10 @@ def forecast_record(forecast: Forecast) -> dict[str, Any]:
         "reason": forecast.reason,
         "days": [asdict(each) | {"day": each.day.isoformat()} for each in forecast.days],
     }
+
+
+def _on_the_clock(instant: datetime | None, settings: SendingSettings) -> str | None:
+    return _at(instant and instant.astimezone(settings.zone))
 
 
 def _at(instant: datetime | None) -> str | None:

@@ -12,6 +12,7 @@ from datetime import date, datetime
 
 from postroom.campaigns.arithmetic.gate import Wait
 from postroom.campaigns.arithmetic.quota import allowance
+from postroom.campaigns.arithmetic.settings import SendingSettings
 from postroom.campaigns.arithmetic.window import local_date, window, window_at
 from postroom.campaigns.books.counting import NOTHING, WORKSPACE, counts_on
 from postroom.campaigns.books.mails import GONE, Mail, mails_of_enrolment
@@ -49,6 +50,8 @@ class ScheduledMail:
     status: Status
     wait: Wait | None
     """Why it has not left; None where it has, is leaving, or only waits for its turn."""
+    planned_at: datetime | None
+    """When it is to leave by the plan, if that can still be; of what has left, when it was to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +61,7 @@ class MailPage:
     mails: tuple[ScheduledMail, ...]
     next: Place | None
     """Behind which there are more."""
+    settings: SendingSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +101,8 @@ class ScheduleVerbs(Shell):
         launched_to = (yield from get_campaign(workspace, id)).launched_to
         shut = yield from shut_routes()
         explained = yield from explain(workspace, id, after=after, limit=limit, shut=shut)
-        waits = {each.mail.id: each.wait for each in explained}
+        waits = {each.mail.id: each for each in explained}
+        settings = (yield from workspace_settings(workspace)).sending
         numbers = yield from _numbers(workspace, id, after, launched_to, limit)
         found: list[Mail] = []
         for number in numbers:
@@ -107,8 +112,9 @@ class ScheduleVerbs(Shell):
                 break
         shown = found[:limit]
         return MailPage(
-            mails=tuple(_scheduled(mail, waits.get(mail.id)) for mail in shown),
+            mails=tuple(_scheduled(mail, waits.get(mail.id), settings) for mail in shown),
             next=_next(found, limit, numbers, launched_to),
+            settings=settings,
         )
 
     @asks
@@ -149,13 +155,18 @@ def status_of(mail: Mail) -> Status:
             return Status(status)
 
 
-def scheduled_to(mails: Sequence[Mail], waits: Mapping[int, Explained]) -> list[ScheduledMail]:
+def scheduled_to(
+    mails: Sequence[Mail], waits: Mapping[int, Explained], settings: SendingSettings
+) -> list[ScheduledMail]:
     """The mails to one prospect, given why those wait that have not left, by step."""
-    return [_scheduled(mail, waits[mail.step].wait if mail.step in waits else None) for mail in mails]
+    return [_scheduled(mail, waits.get(mail.step), settings) for mail in mails]
 
 
-def _scheduled(mail: Mail, wait: Wait | None) -> ScheduledMail:
-    return ScheduledMail(mail=mail, status=status_of(mail), wait=wait)
+def _scheduled(mail: Mail, waits: Explained | None, settings: SendingSettings) -> ScheduledMail:
+    if waits is None:
+        left = mail.left_at is not None and mail.state in (MailState.SENT, MailState.DEAD)
+        return ScheduledMail(mail=mail, status=status_of(mail), wait=None, planned_at=mail.planned_at if left else None)
+    return ScheduledMail(mail=mail, status=status_of(mail), wait=waits.wait, planned_at=waits.planned(settings))
 
 
 def _numbers(workspace: str, id: str, after: Place, launched_to: int, limit: int) -> Plan[list[int]]:

@@ -287,7 +287,7 @@ class CampaignVerbs(Shell):
 
     @asks
     def forecast(self, workspace: str, id: str, *, workspaces: Workspaces = None) -> Plan[Forecast]:
-        """When a campaign would begin and end, day by day, if it were launched now."""
+        """When a campaign would begin and end, day by day, if it were launched now; or resumed, or launched again."""
         check_seen(workspace, workspaces)
         return (yield from forecast_of(workspace, id, now=self.now()))
 

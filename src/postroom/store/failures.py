@@ -29,6 +29,9 @@ lock that was not to be had in time."""
 _HARMLESS = {"57014", "55P03", "40001", "40P01"}
 """After these the connection is as good as it was."""
 
+_GAVE_WAY = {"40P01", "55P03"}
+"""Of two that waited for each other one was ended; a lock was not to be had in time."""
+
 _READ_ONLY = "25006"
 
 _SQLITE_AWAY = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_CANTOPEN", "SQLITE_IOERR", "SQLITE_FULL", "SQLITE_PROTOCOL")
@@ -71,6 +74,11 @@ def spoils_connection(error: BaseException) -> bool:
 def says_read_only(error: BaseException) -> bool:
     """Whether the server may only read: then every connection to it may have been made before a failover."""
     return any(_sqlstate(cause) == _READ_ONLY for cause in _causes(error))
+
+
+def gave_way(error: BaseException) -> bool:
+    """Whether a transaction was given up for the sake of others: begun anew, it may well succeed."""
+    return any(_sqlstate(cause) in _GAVE_WAY for cause in _causes(error))
 
 
 def damaged(error: BaseException) -> bool:

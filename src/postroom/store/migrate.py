@@ -8,6 +8,7 @@ statements are slower, not wrong.
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Collection, Iterable
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from postroom.errors import ConfigurationError
 from postroom.store.deployment import stamp_if_nobody_has
 from postroom.store.dialect import Dialect
-from postroom.store.failures import raise_plainly
+from postroom.store.failures import gave_way, raise_plainly
 from postroom.store.postgres.database import PostgresDatabase
 from postroom.store.queries import place_tables, statements
 from postroom.store.schema import Applied, Migration, check_texts, ledger_rows_sql, migrations, missing
@@ -23,6 +24,14 @@ from postroom.store.sqlite.database import SqliteDatabase
 
 if TYPE_CHECKING:
     import psycopg
+
+
+LOCK_TIMEOUT = "500ms"
+"""For so long a migration waits for a table that is in use: meanwhile everybody who wants it waits behind. It is less
+than the second after which PostgreSQL looks for transactions that wait for each other, so that no worker is ended."""
+PATIENCE = 120.0
+"""Seconds after which a migration that had to give way does not begin anew."""
+PAUSE = 0.2
 
 
 def ledger_sql(dialect: Dialect) -> str:
@@ -116,11 +125,30 @@ def migrate_sqlite(database: SqliteDatabase, deployment: str = "") -> list[Migra
 
 
 def migrate_postgres(database: PostgresDatabase, deployment: str = "") -> list[Migration]:
-    """Create or upgrade the schema, in one transaction under an advisory lock; what was applied."""
+    """Create or upgrade the schema, in one transaction under an advisory lock; what was applied.
+
+    Workers go on meanwhile, and take the same tables in an order of their own. So it gives way to them, and begins
+    anew: a table that somebody uses for longer than `PATIENCE` ends it, with nothing applied.
+    """
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return _migrate_at_once(database, deployment)
+        except Exception as error:
+            if not gave_way(error):
+                raise
+            if time.monotonic() >= until:
+                raise_plainly(error)
+        time.sleep(PAUSE)
+
+
+def _migrate_at_once(database: PostgresDatabase, deployment: str) -> list[Migration]:
+    """All of it, or nothing where a table is not to be had soon."""
     dialect = database.dialect
     ledger = f"{dialect.tables}migrations"
     with database.transaction() as connection:
         connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (ledger,))
+        connection.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'".encode())
         # Asked first, so that a role which may not create anything can make sure that nothing is missing.
         [[exists]] = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (ledger,)).fetchall()
         if not exists:

@@ -14,6 +14,15 @@ from postroom.spelling import suggestion
 
 _TAG = re.compile(r"[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,3}", re.ASCII)
 
+_SECOND_LETTERS = {
+    "a": "abefkmnrsvyz", "b": "aeghimnors", "c": "aehorsuvy", "d": "aevz", "e": "elnostu", "f": "afijory",
+    "g": "adlnuv", "h": "aeiortuyz", "i": "adegiknostuw", "j": "aiv", "k": "agijklmnorsuvwy", "l": "abginotuv",
+    "m": "ghiklnorsty", "n": "abdeglnorvy", "o": "cjmrs", "p": "ailst", "q": "u", "r": "mnouw",
+    "s": "acdeghiklmnoqrstuvw", "t": "aeghiklnorstwy", "u": "gkrz", "v": "eio", "w": "ao", "x": "h", "y": "io",
+    "z": "ahu",
+}  # fmt: skip
+"""ISO 639-1 by its first letters, with the old codes that are still met."""
+
 _RIGHT_TO_LEFT = frozenset(
     ("ar", "arc", "ckb", "dv", "fa", "he", "iw", "ji", "khw", "ks", "ps", "sd", "syr", "ug", "ur", "yi")
 )
@@ -30,6 +39,13 @@ def canonical(tag: str) -> str:
         raise ConfigurationError(f"{tag!r} is no language; write it like de, de-CH or zh-Hant")
     first, *rest = tag.replace("_", "-").split("-")
     return "-".join([first.lower(), *map(_subtag, rest)])
+
+
+def may_be_spoken(tag: str) -> bool:
+    """Whether a tag can be that of a language. Codes of two letters are known; of three there are thousands, and each
+    is believed; a longer word is the name of a language in some language, and no code."""
+    first = tag.partition("-")[0]
+    return len(first) == 3 or (len(first) == 2 and first[1] in _SECOND_LETTERS.get(first[0], ""))
 
 
 def _subtag(part: str) -> str:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from postroom import UNSUBSCRIBE_URL, Brand, Portal
-from postroom.campaigns.drafts.rendering import Wording
+from postroom.campaigns.drafts.rendering import TooSlow, Wording
 from postroom.campaigns.values import Prospect, Step
 from postroom.errors import InvalidCampaign
+from postroom.templates import budget, engine
 
 ADA = Prospect(id="p1", address="ada@example.org", name="Ada", fields={"company": "A & <B>", "note": "two\nlines"})
 
@@ -73,6 +76,44 @@ def test_what_is_missing_is_an_error_and_a_default_is_none() -> None:
 def test_what_cannot_be_said_is_told_by_its_step_and_part(part: str, words: str, told: str) -> None:
     with pytest.raises(InvalidCampaign, match=told):
         said(part, words)
+
+
+def test_a_machine_that_stalls_is_no_fault_of_the_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What counts is the processor's time that writing them took, and not what passed on the clock meanwhile."""
+    monkeypatch.setattr(budget, "SECONDS", 0.05)
+    monkeypatch.setattr(engine, "printed", stalling(0.06))
+
+    assert said("text", "{{ 1 }}, {{ 2 }}, {{ name }}") == "1, 2, Ada"
+
+
+def test_a_machine_that_never_comes_to_it_is_told_from_words_that_are_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "SECONDS", 0.05)
+    with pytest.raises(TooSlow, match=r"steps\[1\]\.text: it takes the processor longer .*; make its loops shorter$"):
+        said("text", "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(60) }}")
+
+    monkeypatch.setattr(budget, "PATIENCE", 0.01)
+    monkeypatch.setattr(engine, "printed", stalling(0.06))
+    with pytest.raises(TooSlow, match=r"the machine did not come to it .*; give it less to do, and try again$"):
+        said("text", "{{ 1 }}, {{ 2 }}, {{ name }}")
+
+
+def test_a_template_of_a_portal_that_takes_too_long_may_be_tried_again(
+    hub: Portal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(budget, "SECONDS", -1.0)
+
+    with pytest.raises(TooSlow, match=r"steps\[1\]\.template: it takes the processor longer"):
+        Wording((Step(number=1, template="hub.welcome"),), {"hub": hub}).render(1, ADA)
+
+
+def stalling(seconds: float) -> Callable[[object], str]:
+    """Another program has the processor for so long before each value is put out."""
+
+    def printed(value: object) -> str:
+        time.sleep(seconds)
+        return str(value)
+
+    return printed
 
 
 def test_steps_that_cannot_be_compiled_are_found_without_a_prospect() -> None:

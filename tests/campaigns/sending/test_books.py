@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from postroom.campaigns import RampUp
+from postroom.campaigns import RampUp, SendingSettings
+from postroom.campaigns.drafts.workspace import pause_sender
 from postroom.campaigns.looking.explaining import explain
 from postroom.campaigns.looking.standstill import standstill
 from postroom.campaigns.looking.totals import discrepancies, totals_of
 from postroom.campaigns.sending.acting import pause_campaign, pause_prospect
+from postroom.campaigns.sending.launching import launch
 from postroom.campaigns.sending.replanning import replan
-from tests.campaigns.sending.stage import MONDAY, OFFICE, SHOP, Stage, dead, fails, in_doubt
+from postroom.store.plan import Plan, ask
+from tests.campaigns.sending.stage import MONDAY, OFFICE, OPEN_ALWAYS, SHOP, Stage, dead, fails, in_doubt
+from tests.campaigns.sending.test_launch import some_of
+
+
+def _set_aside(prospect: str, until: datetime) -> Plan[None]:
+    yield ask("set_aside_until", workspace=SHOP, prospect=prospect, until=until, reason="away", paused="paused")
 
 
 def reasons(stage: Stage, campaign: str = "spring", settings: object = OFFICE, **how: object) -> dict[str, str]:
@@ -51,6 +59,116 @@ def test_a_follow_up_is_planned_anew_from_the_actual_send(stage: Stage) -> None:
     stage.nothing_leaves()
 
     assert f"{stage.mail('p1:spring-words:2').planned_at:%a %H:%M}" == "Wed 09:00"
+
+
+def test_a_follow_up_keeps_its_planned_time_where_the_step_before_left_on_its_day(stage: Stage) -> None:
+    """P10: the plan knew of the quota, which is used up today; the instant of the send would be in the past at once."""
+    stage.settings(replace(OFFICE, daily_quota=1))
+    stage.launched("spring", 1, (0, 0))
+    foreseen = stage.mail("p1:spring-words:2").planned_at
+    stage.clock.now = MONDAY.replace(hour=9)
+    stage.send()
+    stage.nothing_leaves()
+
+    assert stage.mail("p1:spring-words:2").planned_at == foreseen
+    assert f"{foreseen:%a %H:%M}" == "Tue 09:00"
+
+
+def test_a_follow_up_that_waits_for_its_turn_in_a_window_that_is_open_has_no_time_in_the_past(stage: Stage) -> None:
+    stage.settings(replace(OFFICE, daily_quota=10))
+    stage.launched("spring", 1, (0, 0))
+    stage.clock.now = MONDAY.replace(hour=12) + timedelta(days=1)
+    stage.send()
+    stage.tick()
+
+    assert stage.mail("p1:spring-words:2").planned_at is None
+
+
+def test_what_leaves_before_its_launch_has_worked_out_times_was_planned_for_then(stage: Stage) -> None:
+    stage.settings(OPEN_ALWAYS)
+    stage.sender()
+    stage.draft(prospects=1)
+    some_of(launch(SHOP, "spring"), stage, 3)
+    stage.send()
+
+    [mail] = stage.mails()
+    assert mail.planned_at == mail.left_at == stage.clock.now
+
+
+def test_where_nothing_can_leave_any_more_no_mail_says_when(stage: Stage) -> None:
+    """P10: with a quota of 0 the plan has no slots, and those of the plan before do not hold."""
+    stage.settings(OFFICE)
+    stage.launched("spring", 2, (0, 1))
+    assert all(each.planned_at for each in stage.mails())
+    stage.settings(replace(OFFICE, daily_quota=0))
+    assert stage.go_through(replan(SHOP)) == 0
+
+    assert [each.planned_at for each in stage.mails()] == [None] * 4
+
+
+def test_only_what_leaves_before_the_ramp_up_comes_to_an_end_says_when(stage: Stage) -> None:
+    stage.settings(OFFICE)
+    stage.launched("spring", 3)
+    stage.settings(replace(OFFICE, ramp_up=RampUp(schedule=(2, 0))))
+    assert stage.go_through(replan(SHOP)) == 2
+
+    assert [each.planned_at and f"{each.planned_at:%a}" for each in stage.mails()] == ["Mon", "Mon", None]
+
+
+def planned(stage: Stage, settings: SendingSettings = OFFICE) -> dict[str, str]:
+    """What is shown of it."""
+    found = stage.run(explain(SHOP, "spring"))
+    times = {each.mail.key.replace(":spring-words", ""): each.planned(settings) for each in found}
+    return {key: f"{at:%a %H:%M}" if at else "" for key, at in times.items()}
+
+
+def test_a_mail_that_waits_shows_when_it_leaves_by_the_plan(stage: Stage) -> None:
+    stage.settings(replace(OFFICE, daily_quota=1))
+    stage.launched("spring", 2)
+
+    assert planned(stage) == {"p1:1": "Mon 09:00", "p2:1": "Tue 09:00"}
+
+
+def test_a_planned_time_is_not_shown_any_more_when_it_is_over(stage: Stage) -> None:
+    """No worker has run on Monday: Tuesday's mail may still leave then."""
+    settings = replace(OFFICE, daily_quota=1)
+    stage.settings(settings)
+    stage.launched("spring", 2)
+    stage.clock.now = MONDAY.replace(hour=9, minute=2)
+    assert planned(stage, settings) == {"p1:1": "", "p2:1": "Tue 09:00"}
+
+    stage.advance(hours=9)
+    assert planned(stage, settings) == {"p1:1": "", "p2:1": "Tue 09:00"}
+
+
+def test_a_planned_time_is_not_shown_where_the_mail_cannot_leave_before_a_later_one(stage: Stage) -> None:
+    settings = replace(OFFICE, daily_quota=5)
+    stage.settings(settings)
+    stage.launched("spring", 2, (0, 1))
+    until = MONDAY + timedelta(days=7)
+    stage.run(_set_aside("p1", until))
+
+    assert reasons(stage)["p1:1"] == "away, next Mon 16 Mar 09:00"
+    assert [key for key, at in planned(stage, settings).items() if at] == ["p2:1", "p2:2"]
+
+
+def test_nothing_says_when_it_leaves_while_somebody_has_to_do_something_first(stage: Stage) -> None:
+    stage.settings(OFFICE)
+    stage.launched("spring", 2)
+    stage.run(pause_prospect(SHOP, "spring", "p1"))
+    assert planned(stage)["p1:1"] == ""
+    assert planned(stage)["p2:1"]
+
+    stage.run(pause_sender(SHOP, "grace", reason=None))
+    assert planned(stage) == {"p1:1": "", "p2:1": ""}
+
+
+def test_a_time_outside_the_hours_as_they_are_now_is_not_shown(stage: Stage) -> None:
+    """Other settings hold from their commit on; the times are worked out anew right after it."""
+    stage.settings(OFFICE)
+    stage.launched("spring", 1)
+
+    assert planned(stage, replace(OFFICE, sending_days=("fri",))) == {"p1:1": ""}
 
 
 # ---------------------------------------------------------------- explained

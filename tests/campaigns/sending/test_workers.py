@@ -139,11 +139,14 @@ def test_after_a_pause_nothing_is_handed_over(office: Office, live: Stage) -> No
     worker = office.start_worker(**LINKS)
     wait_until(lambda: len(office.server.messages) > 2)
     live.run(pause_campaign(SHOP, "spring"))
+    # In this order: what is taken for in hand and has arrived meanwhile is counted twice, and what arrives late never.
+    [[in_hand]] = office.sql("SELECT count(*) FROM {emails} WHERE status = 'sending'")
     paused_at = len(office.server.messages)
     wait_until(lambda: not office.sql("SELECT 1 FROM {emails} WHERE status = 'sending'"))
     office.dismiss([worker])
 
-    assert len(office.server.messages) <= paused_at + 1
+    assert len(office.server.messages) - paused_at <= in_hand, "only what was being handed over may arrive"
+    assert len(office.server.messages) < 300
     assert live.campaign().status is CampaignStatus.PAUSED
 
 

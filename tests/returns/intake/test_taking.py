@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import smtplib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from postroom import EmailId, Outbox, Status
-from postroom.errors import ConfigurationError
+from postroom.errors import ConfigurationError, PostroomError
 from postroom.returns.intake import Taker
 from postroom.returns.intake.listening import server as mail_server
 from postroom.returns.intake.listening import taking
-from postroom.returns.intake.maildir import TAKEN, take_all
+from postroom.returns.intake.maildir import TAKEN, Maildir
 from postroom.smtpd import MailServer, Protocol
 from postroom.smtpd.server import Place
 from postroom.store.plan import ask_sql
@@ -230,22 +231,55 @@ def test_which_addresses_are_taken_must_be_said(outbox: Outbox) -> None:
 
 def test_a_maildir_is_emptied_into_a_folder_of_its_own(outbox: Outbox, ours: EmailId, tmp_path: Path) -> None:
     box = maildir(tmp_path / "box", bounce(to=sender_of(outbox, ours)), b"junk", bounce(number=2))
-    taken = list(take_all(box, Taker(outbox)))
+    taken = list(Maildir(box).take_all(Taker(outbox)))
 
     assert [each.duplicate for each in taken] == [False] * 3
     assert [file for name in ("new", "cur") for file in (box / name).iterdir()] == []
     assert len(list((box / TAKEN / "cur").iterdir())) == 3
     assert fate(outbox, ours) == (Return.BOUNCED, BounceClass.PERMANENT)
-    assert list(take_all(box, Taker(outbox))) == []
+    assert list(Maildir(box).take_all(Taker(outbox))) == []
 
 
 def test_what_is_no_maildir_is_refused(outbox: Outbox, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="no Maildir"):
-        list(take_all(tmp_path, Taker(outbox)))
+        list(Maildir(tmp_path).take_all(Taker(outbox)))
 
 
-def test_a_message_that_cannot_be_opened_stays_and_hinders_no_other(outbox: Outbox, tmp_path: Path) -> None:
+def test_what_is_no_regular_file_stays_and_hinders_no_message(outbox: Outbox, tmp_path: Path) -> None:
+    """Who may write to a Maildir could else have any file that this program may read shown as a message, or stop it."""
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"for nobody's eyes")
     box = maildir(tmp_path / "box", b"first", b"second")
-    (box / "new" / "0000.loop").symlink_to(box / "new" / "0000.loop")
+    new, told = box / "new", list[str]()
+    (new / "0000.loop").symlink_to(new / "0000.loop")
+    (new / "0001.link").symlink_to(secret)
+    os.mkfifo(new / "0002.pipe")
+    (box / "cur" / "0003.folder").mkdir()
+    looked_through = Maildir(box, tell=told.append)
+    taken = list(looked_through.take_all(Taker(outbox)))
 
-    assert len(list(take_all(box, Taker(outbox)))) == 2
+    assert len(taken) == len(outbox.database.run(returns(limit=9))) == 2
+    assert list(looked_through.take_all(Taker(outbox))) == []
+    assert sorted(file.name for file in new.iterdir()) == ["0000.loop", "0001.link", "0002.pipe"]
+    assert told == [
+        "'new/0000.loop' is not taken in, and stays there: it is a link",
+        "'new/0001.link' is not taken in, and stays there: it is a link",
+        "'new/0002.pipe' is not taken in, and stays there: it is no regular file",
+        "'cur/0003.folder' is not taken in, and stays there: it is no regular file",
+    ]
+
+
+@pytest.mark.parametrize("name", ["new", "cur", TAKEN])
+def test_a_folder_of_a_maildir_that_leads_elsewhere_is_refused(outbox: Outbox, tmp_path: Path, name: str) -> None:
+    """Files of another folder would be taken in, or messages be moved into one."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "file").write_bytes(b"for nobody's eyes")
+    box = maildir(tmp_path / "box", *([b"first"] if name == TAKEN else []))
+    if name != TAKEN:
+        (box / name).rmdir()
+    (box / name).symlink_to(elsewhere)
+
+    with pytest.raises(PostroomError, match="is no folder but a link"):
+        list(Maildir(box).take_all(Taker(outbox)))
+    assert [file.name for file in elsewhere.iterdir()] == ["file"]

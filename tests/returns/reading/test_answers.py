@@ -9,7 +9,7 @@ import pytest
 from postroom import Address, Email
 from postroom.compose.letter import Letter
 from postroom.returns.reading import Unclear, read
-from postroom.vocabulary import EmailId, Return
+from postroom.vocabulary import BounceClass, EmailId, Return
 from tests.returns.reading.mailbag import message, octets_of
 
 THREAD = "In-Reply-To: <order@shop.example.com>"
@@ -21,6 +21,8 @@ THREAD = "In-Reply-To: <order@shop.example.com>"
         "Auto-Submitted: auto-replied",
         "Auto-Submitted: auto-generated (vacation)",
         "Return-Path: <>",
+        "Return-Path: <MAILER-DAEMON>",
+        "Return-Path: <MAILER-DAEMON@mx.example.net>",
         "X-Autoreply: yes",
         "X-Autorespond: away",
         "Precedence: auto_reply",
@@ -33,6 +35,16 @@ THREAD = "In-Reply-To: <order@shop.example.com>"
         "Subject: =?utf-8?q?R=C3=A9ponse_automatique_=3A_commande?=",
         "Subject: Respuesta automática: pedido",
         "Subject: 自動応答: 注文",
+        "Subject: 自动回复：你好",
+        "Subject: AUTO: Ada is out of the office (returning 30.11.2026)",
+        "Subject: OOO: Your order",
+        "Subject: [Auto-Reply] Your order",
+        "Subject: Automatisk svar: Din bestilling",
+        "Subject: Automatyczna odpowiedź: Zamówienie",
+        "Subject: Автоматична відповідь: Замовлення",
+        "Subject: Αυτόματη απάντηση: Παραγγελία",
+        "Subject: Automatski odgovor: Narudžba",
+        "Subject: Samodejni odgovor: Naročilo",
     ],
 )
 def test_a_program_that_answers_is_known_by_one_sign(header: str) -> None:
@@ -70,6 +82,8 @@ def test_who_has_written_a_letter_of_their_own_is_told_and_no_more() -> None:
         ("Subject: Re: Automatic reply: Your order", "I am back."),
         ("Subject: Out of office: next week", "I shall be away.\n\nOn Wed, 18 Nov 2026 desk wrote:\n> When?"),
         ("Auto-Submitted: no", "It was I."),
+        ("Subject: Auto: which one?", "The red one."),
+        ("Subject: [Vacation] our plans", "See you."),
         ("Subject: Vacations in spring", "Lovely."),
     ],
 )
@@ -96,6 +110,46 @@ def test_an_answer_of_a_postmaster_is_no_report() -> None:
     )
 
     assert read(octets).kind is Return.REPLIED
+
+
+QUOTED = (
+    "Your mail to bo@example.org came back:\n\n> <bo@example.org>: 550 5.1.1 no such user (in reply to RCPT TO command)"
+)
+
+
+@pytest.mark.parametrize("author", ["ada@", "postmaster@"])
+@pytest.mark.parametrize("subject", ["Delivery failed?", "Your order was rejected", "bounce", "Undelivered mail"])
+def test_whoever_answers_and_can_be_answered_writes_no_report(subject: str, author: str) -> None:
+    """Even where they quote one: the address in it is somebody else's."""
+    octets = message(f"Subject: {subject}", THREAD, f"Return-Path: <{author}example.org>", body=QUOTED)
+
+    assert read(octets.replace(b"From: Ada <ada@", f"From: Ada <{author}".encode())).kind is Return.REPLIED
+
+
+@pytest.mark.parametrize("told", ["", "Final-Recipient: rfc822; bo@example.org\nAction: failed\nStatus: 5.1.1\n"])
+def test_nobody_is_dead_by_the_words_of_a_person(told: str) -> None:
+    """They may look like a report's; that they are one takes a sender, a path or a header of a system."""
+    person = message("Subject: Delivery failed", "Return-Path: <ada@example.org>", body=f"{told}\n{QUOTED}")
+    system = person.replace(b"Return-Path: <ada@example.org>", b"Return-Path: <>")
+    handed = person.replace(b"Return-Path: <ada@example.org>", b"Return-Path: <MAILER-DAEMON>")
+
+    found = [[each.bounce_class for each in read(octets).recipients] for octets in (person, system, handed)]
+
+    assert found == [[BounceClass.UNDETERMINED], [BounceClass.PERMANENT], [BounceClass.PERMANENT]]
+
+
+@pytest.mark.parametrize(
+    ("author", "headers"),
+    [
+        ("ada@", ["Return-Path: <>"]),
+        ("ada@", ["Return-Path: <ada@example.org>", "X-Failed-Recipients: bo@example.org"]),
+        ("mailer-daemon@", ["Return-Path: <root@mx.example.org>"]),
+    ],
+)
+def test_a_report_in_a_thread_is_one_where_a_system_wrote_it(author: str, headers: list[str]) -> None:
+    octets = message("Subject: Undelivered mail", THREAD, *headers, body=QUOTED).replace(b"ada@", author.encode(), 1)
+
+    assert read(octets).recipients[0].bounce_class is BounceClass.PERMANENT
 
 
 def test_somebody_away_who_names_another_address_is_no_report() -> None:

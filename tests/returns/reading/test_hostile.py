@@ -33,6 +33,9 @@ GROWING: dict[str, Callable[[int], bytes]] = {
     "blocks": lambda n: (
         REPORT + b"--b\nContent-Type: message/delivery-status\n\n" + b"Final-Recipient: a@b.c\nAction: failed\n\n" * n
     ),
+    "one block": lambda n: (
+        REPORT + b"--b\nContent-Type: message/delivery-status\n\n" + b"Final-Recipient: a@b.c\nAction: failed\n" * n
+    ),
     "parts": lambda n: REPORT + b"--b\n" * n,
     "nested": lambda n: (
         HEAD + b"".join(b"Content-Type: multipart/mixed; boundary=b%d\n\n--b%d\n" % (i, i) for i in range(n))
@@ -41,6 +44,7 @@ GROWING: dict[str, Callable[[int], bytes]] = {
     "header": lambda n: HEAD + b"To: " + b"=?utf-8?q?a?= <" * n + b"\n\n",
     "everybody": lambda n: HEAD + b"To: a@b.example\n" * n + b"\n" + b"<a@b.example>\n" * n,
     "others": lambda n: HEAD + b"\n" + b"".join(b"<a%d@b.example>: 550 no\n" % i for i in range(n)),
+    "transcript": lambda n: HEAD + b"\n" + b"<<< 550 no\n550 5.1.1 <a@b.example>... User unknown\n" * n,
     "many headers": lambda n: HEAD + b"References: <a@b>\n" * n + b"\n",
     "away": lambda n: (
         b"Auto-Submitted: auto-replied\nDate: Wed, 18 Nov 2026 09:00:05 +0000\n\n" + b"back on until 1 " * n

@@ -19,6 +19,9 @@ BOUNCES = {
     "postfix-two": [("ada@example.org", DEAD, "5.1.1", 550), ("bo@example.org", SOFT, "5.2.2", 552)],
     "sendmail-blocked": [("ada@example.org", SOFT, "5.7.1", 554)],
     "sendmail-guessed": [("ada@example.org", UNSAID, "5.1.1", 550)],
+    "sendmail-denied": [("ada@example.org", UNSAID, "", 550)],
+    "sendmail-asked": [("ada@example.org", DEAD, "5.7.1", 550)],
+    "sendmail-expanded": [("ada@mail.example.org", DEAD, "5.1.1", 550)],
     "exchange-unknown": [("ada@example.org", DEAD, "5.1.10", 550)],
     "gmail-unknown": [("ada@example.org", DEAD, "5.1.1", 550)],
     "receiving-rule": [("ada@example.org", UNSAID, "5.1.1", 550)],
@@ -126,8 +129,10 @@ def test_what_it_was_sent_to_stands_beside_where_it_went() -> None:
     assert (recipient.address, recipient.aliases) == ("ada.lovelace@mail.example.org", ("ada@example.org",))
 
 
-def test_what_a_recipient_was_made_from_stands_beside_it() -> None:
-    [recipient] = reading_of("exim-generated").recipients
+@pytest.mark.parametrize("name", ["exim-generated", "sendmail-expanded"])
+def test_what_a_recipient_was_made_from_stands_beside_it(name: str) -> None:
+    """It is no second recipient: the other members of a list have got their copies."""
+    [recipient] = reading_of(name).recipients
 
     assert (recipient.address, recipient.aliases) == ("ada@mail.example.org", ("all@example.org",))
 
@@ -140,6 +145,17 @@ def test_what_was_handed_on_is_not_called_delivered(action: str, kind: Return | 
     reading = read(octets_of("delivered").replace(b"Action: delivered", f"Action: {action}".encode()))
 
     assert (reading.kind, reading.recipients[0].bounce_class) == (kind, None)
+
+
+REPLY = b"<<< 550 5.7.1 No such user at this site\n"
+
+
+@pytest.mark.parametrize("commands", [b">>> DATA\n", b">>> RCPT To:<ada@example.org>\n" + REPLY + b">>> DATA\n", b""])
+def test_a_transcript_tells_the_command_where_only_one_got_that_reply(commands: bytes) -> None:
+    """With 5.7.1, «no such user» is believed in reply to the recipient alone."""
+    octets = octets_of("sendmail-asked").replace(b">>> RCPT To:<ada@example.org>\n", commands)
+
+    assert [each.bounce_class for each in read(octets).recipients] == [SOFT]
 
 
 def test_the_words_of_the_other_end_are_kept_on_one_line() -> None:
@@ -155,6 +171,44 @@ def test_only_a_reader_who_complains_has_objected() -> None:
 
     assert [name for name, yes in objected.items() if yes] == ["complaint", "complaint-redacted", "complaint-outlook"]
     assert reading_of("authentication").feedback == "auth-failure"
+
+
+def test_recipients_are_told_apart_without_an_empty_line_between_them() -> None:
+    """Only where it is plain whose every field is."""
+    octets = octets_of("postfix-two")
+    first, last = octets.index(b"Final-Recipient: rfc822; ada"), octets.index(b"Final-Recipient: rfc822; bo")
+    joined = octets[:last].rstrip(b"\n") + b"\n" + octets[last:]
+    mixed = joined[: last - 1] + b"Original-Recipient: rfc822; cy@example.org\n" + joined[last - 1 :]
+    before = octets[:first].rstrip(b"\n") + b"\n" + joined[first:]
+
+    found = [[(each.address, each.bounce_class) for each in read(each).recipients] for each in (joined, before, mixed)]
+    assert found[:2] == [[("ada@example.org", DEAD), ("bo@example.org", SOFT)]] * 2
+    assert found[2] == [("ada@example.org", DEAD)]
+
+
+def test_a_mailbox_within_one_system_stands_behind_the_address_it_was_sent_to() -> None:
+    named = b"Original-Recipient: rfc822; ada@example.org\nFinal-Recipient: rfc822; "
+
+    for within in (b"@mx.example.net:ada@ims_daemon", b"ada@mail-store-daemon"):
+        told = octets_of("postfix-unknown").replace(b"Final-Recipient: rfc822; ada@example.org", named + within)
+        [recipient] = read(told).recipients
+        assert (recipient.address, recipient.aliases) == ("ada@example.org", (within.decode(),))
+
+
+@pytest.mark.parametrize(
+    ("written", "address"),
+    [
+        (r"utf-8; gr\x{FC}\x{DF}e@b\x{FC}cher.example", "grüße@bücher.example"),
+        (r"utf-8; a\x{2B}b@example.org", "a+b@example.org"),
+        (r"utf-8; a\x{1F600}@example.org", "a\U0001f600@example.org"),
+        (r"utf-8; a\x{0A}\x{202E}\x{D800}\x{FFFFFF}@example.org", r"a\x{0a}\x{202e}\x{d800}\x{ffffff}@example.org"),
+        (r"rfc822; a\x{FC}@example.org", r"a\x{fc}@example.org"),
+    ],
+)
+def test_letters_that_a_report_had_to_describe_are_read(written: str, address: str) -> None:
+    told = octets_of("international").replace("utf-8; grüße@bücher.example".encode(), written.encode())
+
+    assert [each.address for each in read(told).recipients] == [address]
 
 
 def test_a_report_of_several_fates_tells_of_the_worst() -> None:

@@ -25,9 +25,18 @@ from postroom.vocabulary import BounceClass
         "550 5.1.1 <ada@example.org>: Recipient address rejected: User unknown in relay recipient table",
         "521 5.3.2 system not accepting network messages",
         "550 5.4.1 Recipient address rejected: Access denied (in reply to RCPT TO command)",
+        "550 5.4.1 Recipient address rejected: Access denied",
+        "550 5.4.1 [ada@example.org]: Recipient address rejected: Access denied",
+        "5.1.0 - Unknown address error 550-'5.4.1 Recipient address rejected: Access denied'",
+        "550 #5.1.0 Address rejected.",
+        "550 5.5.0 Adresse destinataire invalide. Invalid recipient.",
+        "550 5.5.0 Adresse d'au moins un destinataire invalide (in reply to RCPT TO command)",
         "Sorry, I couldn't find any host named example.invalid. (#5.1.2)",
         "551 the user has moved to another company",
         "550 No such user (in reply to RCPT TO command)",
+        "550 Requested action not taken: mailbox unavailable",
+        "550-Requested action not taken: mailbox unavailable 550 For explanation visit https://example.org/case?c=r1 "
+        "(in reply to RCPT TO command)",
         "550 5.7.1 No such user! (in reply to RCPT TO command)",
         "550 5.7.27 Host does not accept mail",
         "Unknown user: ada@example.org",
@@ -40,7 +49,20 @@ from postroom.vocabulary import BounceClass
         "SMTP error from remote mail server after RCPT TO:<ada@example.org>: 550 not accepted -- invalid mailbox. "
         "Local mailbox ada@example.org is unavailable: user not found",
         "550 User not found: ada@example.org (in reply to RCPT TO command)",
+        "550 User not found:ada@example.org (in reply to RCPT TO command)",
+        "550 No such user;ada@example.org (in reply to RCPT TO command)",
         "550 not a local user (in reply to RCPT TO command)",
+        "553 5.7.1 no such mail-box (in reply to RCPT TO command)",
+        "550 There is no mail box of that name (in reply to RCPT TO command)",
+        "550 5.7.1 No mailbox found (in reply to RCPT TO command)",
+        "554 ada@example.org dosn't exist (in reply to RCPT TO command)",
+        "550 Mailbox is unavailable (user not found) (in reply to RCPT TO command)",
+        "550 Account not found: please verify the address and try again (in reply to RCPT TO command)",
+        "550 5.1.1 <ada@example.org>: Address is not configured to receive emails (in reply to RCPT TO command)",
+        "553 5.3.0 <ada@example.org>... Address does not exist (in reply to RCPT TO command)",
+        "554 RCPT <ada@example.org> does not exist",
+        "RCPT TO generated following response: 550 no such user",
+        "551 not our customer (in reply to RCPT TO command)",
         "550 User not registered (in reply to RCPT TO command)",
         "550 Usuario no encontrado (in reply to RCPT TO command)",
         "550 Utente non trovato (in reply to RCPT TO command)",
@@ -62,6 +84,12 @@ def test_an_address_that_does_not_exist_is_permanent(text: str) -> None:
     "text",
     [
         "552 5.2.2 mailbox full",
+        "550 5.1.1 <ada@example.org> full mailbox",
+        "550 5.1.1 mail-box full",
+        "550 5.1.1 over quota:ada@example.org",
+        "550 5.1.1 mailbox lleno",
+        "550 5.1.1 <ada@example.org> casilla llena",
+        "550 5.1.1 the recipient does not have enough space",
         "550 5.1.1 <ada@example.org>: user is over quota",
         "550 5.1.1 <ada@example.org> - 203.0.113.7 has exceeded its sending limit",
         "550 5.7.1 message blocked as spam",
@@ -78,16 +106,26 @@ def test_an_address_that_does_not_exist_is_permanent(text: str) -> None:
         "550 5.1.8 sender's domain does not exist",
         "550 no such user here (in reply to MAIL FROM command)",
         "450 4.1.1 <ada@example.org>: user unknown",
+        "450 <ada@example.org>: no such user (in reply to RCPT TO command)",
+        "450 5.1.1 <ada@example.org>: no such user (in reply to RCPT TO command)",
         "5.1.0 - Unknown address error 550-'blocked by our policy'",
         "554 5.3.2 system not accepting network messages",
         "550 5.7.1 Requested action not taken: mailbox unavailable",
         "550 5.4.1 All recipient addresses rejected : Access denied",
+        "550 5.4.1 Recipient address rejected: Access denied (in reply to end of DATA command)",
+        "450 5.4.1 Recipient address rejected: Access denied (in reply to RCPT TO command)",
+        "550 5.1.0 Recipient address rejected: Access denied (in reply to RCPT TO command)",
         "Host or domain name not found. Name service error for name=example.org: Host not found, try again",
         "550 5.1.1 <ada@example.org> recipient rejected. IB607",
         "550-Requested action not taken: mailbox unavailable 550 invalid DNS MX or A/AAAA resource record",
         "550 5.1.1 message from bulk sender",
+        "550 5.1.1 mailbox unavailable: message from bulk sender",
         "550 5.1.1 Please verify your sender domain",
         "550 5.1.1 listed on an RBL",
+        "551 you are not our customer (in reply to RCPT TO command)",
+        "550 this server is not configured to receive your mail (in reply to RCPT TO command)",
+        "550 The return address does not exist. Please verify the address (in reply to RCPT TO command)",
+        "550-Callout verification failed: 550 550 unknown user (in reply to RCPT TO command)",
         "DNS Error: DNS type 'mx' lookup of example.org responded with code SERVFAIL",
     ],
 )
@@ -104,6 +142,7 @@ OF_THE_SENDER = [
     "550 5.7.1 name or service not known (milter)",
     "554 5.3.0 unknown mailer error: name or service not known",
     "550 5.5.0 domain does not exist",
+    "553 5.3.0 domain does not exist",
     "550 5.7.1 This service has moved to a new platform",
     "550 5.7.1 Our terms: address has changed format",
     "550 5.7.1 our domain accepts no attachments",
@@ -132,6 +171,11 @@ def test_what_is_not_there_beside_a_status_of_policy_is_not_the_recipient(text: 
         "550 domaine de l'expéditeur inexistant (in reply to RCPT TO command)",
         "550 die Domain des Absenders existiert nicht (in reply to RCPT TO command)",
         "550 our address has changed (in reply to RCPT TO command)",
+        "550 #5.1.0 Address rejected (in reply to end of DATA command)",
+        "550 #5.1.0 Address rejected (in reply to MAIL FROM command)",
+        "550 #5.7.1 Address rejected (in reply to RCPT TO command)",
+        "550 5.1.0 your address rejected (in reply to RCPT TO command)",
+        "550 destinataire invalide (in reply to end of DATA command)",
     ],
 )
 def test_what_may_be_said_of_something_else_proves_nothing(text: str) -> None:
@@ -148,7 +192,9 @@ def test_what_may_be_said_of_something_else_proves_nothing(text: str) -> None:
         "550 user unknown",
         "550 unknown user: ada",
         "550 user unknown (in reply to end of DATA command)",
+        "ticket 10554 rcpt 3: user unknown",
         "delivery failed",
+        "550-Requested action not taken: mailbox unavailable 550 For explanation visit https://example.org/case?c=r1",
     ],
 )
 def test_what_nobody_explains_is_undetermined(text: str) -> None:
@@ -161,6 +207,14 @@ def test_a_status_that_the_reporting_system_guessed_is_no_proof() -> None:
     told = Saying(text="550 5.1.1 go away", reply="550 5.1.1 go away", status="5.1.1", code=550)
 
     assert (bounce_class(guessed), bounce_class(told)) == (BounceClass.UNDETERMINED, BounceClass.PERMANENT)
+
+
+@pytest.mark.parametrize("status", ["5.4.7", "5.0.0", "5.1.1"])
+def test_a_code_of_what_may_pass_is_believed_beside_any_status(status: str) -> None:
+    """Who tries for days and gives up reports 5.4.7; the other end has never said that it is for good."""
+    given_up = Saying(text="450 no such user", reply="450 no such user", status=status, code=450, phase=Phase.RECIPIENT)
+
+    assert bounce_class(given_up) is BounceClass.TRANSIENT
 
 
 @pytest.mark.parametrize(

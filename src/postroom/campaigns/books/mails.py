@@ -22,6 +22,8 @@ GONE = "gone"
 """In the place of a status: the email went away and was not sent."""
 PAUSED = "paused"
 """Why the mail of a paused prospect waits."""
+CANCELLED = "campaign_cancelled"
+"""Why the mail of a cancelled campaign is stopped; a relaunch brings back what was stopped for this."""
 
 FIRST_DAY = date.min
 """The due day of first steps, which wait for nothing."""

@@ -7,6 +7,7 @@ million.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -22,8 +23,13 @@ from postroom.campaigns.arithmetic.turns import Planned, UnderWay
 from postroom.campaigns.arithmetic.window import local_date, window_day_at
 from postroom.campaigns.books.counting import days_counted
 from postroom.campaigns.books.mails import beat_of
-from postroom.campaigns.drafts.campaigns import Waiting, senders_of, waiting_in_running_campaigns
-from postroom.campaigns.drafts.sequences import steps_of
+from postroom.campaigns.drafts.campaigns import (
+    Waiting,
+    senders_of,
+    waiting_if_it_went_on,
+    waiting_in_running_campaigns,
+)
+from postroom.campaigns.drafts.sequences import get_sequence, steps_of
 from postroom.campaigns.drafts.whole import Draft
 from postroom.campaigns.drafts.workspace import workspace_settings
 from postroom.campaigns.values import Sender
@@ -40,14 +46,21 @@ class Agenda:
     """In the order of their launch; to be gone through once."""
     senders: Mapping[str, Sender] = field(default_factory=dict)
     """Who sends them, by id."""
-    mails: int = 0
-    """About how many are still to leave."""
+    people: Mapping[str, int] = field(default_factory=dict)
+    """Who is still to get something, by campaign …"""
+    waiting: Mapping[str, int] = field(default_factory=dict)
+    """… and about how many mails are still to leave."""
     used: Mapping[date, int] = field(default_factory=dict)
     """What counts against the days, accepted or in flight."""
     accepted: tuple[date, ...] = ()
     """The days on which mail was accepted: those of the ramp-up."""
     last: datetime | None = None
     """When the last mail left."""
+
+    @property
+    def mails(self) -> int:
+        """About how many are still to leave of all campaigns."""
+        return sum(self.waiting.values())
 
     @property
     def bounded(self) -> SendingSettings:
@@ -87,19 +100,28 @@ class Agenda:
                 Planned(id=draft.campaign.id, prospects=map(str, range(prospects)), delay_days=steps),
             ),
             senders={**self.senders, **{each.id: each for each in draft.senders}},
-            mails=self.mails + prospects * len(steps),
+            people={**self.people, draft.campaign.id: prospects},
+            waiting={**self.waiting, draft.campaign.id: prospects * len(steps)},
         )
 
 
-def agenda_of(workspace: str) -> Plan[Agenda]:
-    """The campaigns that run."""
-    campaigns = yield from _running_campaigns(workspace)
-    steps = {each.id: len(each.delay_days) for each in campaigns}
-    mails = 0
-    for each in (yield from waiting_in_running_campaigns(workspace)):
-        mails += each.count * (1 + steps.get(each.campaign_id, each.next_step) - each.next_step)
-    standing = yield from standing_of(workspace, steps)
-    return replace(standing, campaigns=tuple(campaigns), mails=mails)
+def agenda_of(workspace: str, *, besides: str = "") -> Plan[Agenda]:
+    """The campaigns that run; and `besides` one that is paused or was cancelled, as if it went on now."""
+    waiting = yield from waiting_in_running_campaigns(workspace)
+    if besides:
+        waiting += yield from waiting_if_it_went_on(workspace, besides)
+        waiting = tuple(sorted(waiting, key=_turn))
+    campaigns: list[Planned] = []
+    people: Counter[str] = Counter()
+    mails: Counter[str] = Counter()
+    for (campaign, sequence, version), those in groupby(waiting, key=_pinned):
+        delays = yield from _delays(workspace, sequence, version)
+        alike = list(those)
+        campaigns.append(_planned(campaign, delays, alike))
+        people[campaign] += sum(each.count for each in alike)
+        mails[campaign] += sum(each.count * (1 + len(delays) - each.next_step) for each in alike)
+    standing = yield from standing_of(workspace, people)
+    return replace(standing, campaigns=tuple(campaigns), people=people, waiting=mails)
 
 
 def standing_of(workspace: str, campaigns: Iterable[str]) -> Plan[Agenda]:
@@ -117,18 +139,20 @@ def standing_of(workspace: str, campaigns: Iterable[str]) -> Plan[Agenda]:
     )
 
 
-def _running_campaigns(workspace: str) -> Plan[list[Planned]]:
-    """As the plan sees them: how many wait for which step, and since when."""
-    found: list[Planned] = []
-    waiting = yield from waiting_in_running_campaigns(workspace)
-    for (campaign, sequence, version), those in groupby(waiting, key=_pinned):
-        delays = tuple(step.delay_days for step in (yield from steps_of(workspace, sequence, version)))
-        found.append(_planned(campaign, delays, list(those)))
-    return found
+def _turn(waiting: Waiting) -> tuple[datetime, str]:
+    """Campaigns go by their launch, and one that goes on keeps its place."""
+    return waiting.launched_at, waiting.campaign_id
 
 
-def _pinned(waiting: Waiting) -> tuple[str, str, int]:
+def _pinned(waiting: Waiting) -> tuple[str, str, int | None]:
     return waiting.campaign_id, waiting.sequence_id, waiting.sequence_version
+
+
+def _delays(workspace: str, sequence: str, version: int | None) -> Plan[tuple[int, ...]]:
+    """Of the version that somebody is pinned to, or would be by a launch now."""
+    if version is None:
+        return (yield from get_sequence(workspace, sequence)).delay_days
+    return tuple(step.delay_days for step in (yield from steps_of(workspace, sequence, version)))
 
 
 def _planned(campaign: str, delays: tuple[int, ...], waiting: Sequence[Waiting]) -> Planned:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence as Several
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 
+from postroom.campaigns.books.mails import CANCELLED
 from postroom.campaigns.checks import name_of
 from postroom.campaigns.commands import command
 from postroom.campaigns.drafts.prospects import read_prospect
@@ -21,11 +22,13 @@ LONGEST_PAGE = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """How many of a running campaign wait for the same step since the same day."""
+    """How many of a campaign wait for the same step since the same day."""
 
+    launched_at: datetime
     campaign_id: str
     sequence_id: str
-    sequence_version: int
+    sequence_version: int | None
+    """None of those whom its launch has still to reach."""
     next_step: int
     last_sent_on: date | None
     """None before the first step."""
@@ -139,16 +142,26 @@ def waiting_in_running_campaigns(workspace: str) -> Plan[tuple[Waiting, ...]]:
         status=CampaignStatus.RUNNING,
         enrolled=EnrolmentStatus.ACTIVE,
     )
-    return tuple(
-        Waiting(
-            campaign_id=campaign,
-            sequence_id=sequence,
-            sequence_version=version,
-            next_step=step,
-            last_sent_on=day and date.fromisoformat(day),
-            count=int(count),
-        )
-        for campaign, sequence, version, step, day, count in rows
+    return tuple(map(_read_waiting, rows))
+
+
+def waiting_if_it_went_on(workspace: str, campaign_id: str) -> Plan[tuple[Waiting, ...]]:
+    """Who would wait for what in a campaign that is paused, if it were resumed; or was cancelled, if it were launched
+    again. Nobody in any other."""
+    rows = yield ask("progress_if_it_went_on", workspace=workspace, campaign=campaign_id, reason=CANCELLED)
+    return tuple(map(_read_waiting, rows))
+
+
+def _read_waiting(row: Row) -> Waiting:
+    launched_at, campaign, sequence, version, step, day, count = row
+    return Waiting(
+        launched_at=instant(launched_at),
+        campaign_id=campaign,
+        sequence_id=sequence,
+        sequence_version=version,
+        next_step=step,
+        last_sent_on=day and date.fromisoformat(day),
+        count=int(count),
     )
 
 

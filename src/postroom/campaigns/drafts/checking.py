@@ -96,7 +96,9 @@ def check_draft(
         *_of_settings(workspace, settings, now),
         *_of_senders(workspace, draft.senders, routes, settings, now),
     ]
-    skipped = [_skipped(*each) for each in (yield passed_over(workspace, draft.campaign)).items()]
+    # Of a campaign that was launched already nobody is passed over any more.
+    passed = (yield passed_over(workspace, draft.campaign)) if draft.campaign.unlaunched else {}
+    skipped = [_skipped(*each) for each in passed.items()]
     broken = [_error(each.field, each.problem, each.remedy) for each in wording.check()]
     found = _Found()
     checked, after = 0, 0

@@ -2,7 +2,8 @@
 mails.
 
 A forecast is of one campaign: of a draft as if it were launched now, behind the campaigns that run already, as it would
-be. An outlook is of all that run.
+be; of one that is paused as if it were resumed now, and of one that was cancelled as if it were launched again, and it
+says so. An outlook is of all that run.
 """
 
 from __future__ import annotations
@@ -20,9 +21,14 @@ from postroom.campaigns.drafts.passing import passed_over
 from postroom.campaigns.drafts.whole import Draft, whole_draft
 from postroom.errors import CannotFinish
 from postroom.store.plan import Plan
+from postroom.vocabulary import CampaignStatus
 
 SOON = 20
 """Mails of each campaign that are told one by one."""
+_SUPPOSING = {
+    CampaignStatus.PAUSED: "it is paused: this is what becomes of it if it is resumed now",
+    CampaignStatus.CANCELLED: "it was cancelled: this is what becomes of it if it is launched again now",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +59,8 @@ class Outlook:
     """Mails that would never leave …"""
     reason: str = ""
     """… and why; or why nobody has looked."""
+    unseen: int = 0
+    """Mails that are too many to look ahead at: nothing is known of when they leave."""
 
     def of(self, campaign: str) -> Mapping[date, int]:
         return self.planned.get(campaign, {})
@@ -72,14 +80,16 @@ class Outset:
 
     draft: Draft
     agenda: Agenda
-    """What runs already."""
+    """What runs already; and the campaign itself where it was launched, running or not."""
     skipped: Mapping[str, int] = field(default_factory=dict)
     """Whom a launch would pass over, by reason."""
 
     @property
     def prospects(self) -> int:
-        """Who would get mail."""
-        return self.draft.prospects - sum(self.skipped.values())
+        """Who would get mail, or more of it."""
+        if self.draft.campaign.unlaunched:
+            return self.draft.prospects - sum(self.skipped.values())
+        return self.agenda.people.get(self.draft.campaign.id, 0)
 
     @property
     def mails(self) -> int:
@@ -93,7 +103,9 @@ class Forecast:
     """What would become of a campaign."""
 
     campaign: str
+    status: CampaignStatus
     prospects: int
+    """Those who would get mail, or more of it."""
     steps: int
     timezone: str
     days: tuple[ForecastDay, ...] = ()
@@ -108,6 +120,11 @@ class Forecast:
     """Mails that would never leave …"""
     reason: str = ""
     """… why, and what to do about it; or why nobody has looked."""
+
+    @property
+    def supposing(self) -> str:
+        """What somebody would have to do for it to come true; empty where nothing, or no more than to launch it."""
+        return _SUPPOSING.get(self.status, "")
 
     @property
     def mails(self) -> int:
@@ -134,7 +151,7 @@ def outset_of(workspace: str, id: str) -> Plan[Outset]:
     draft = yield from whole_draft(workspace, id)
     return Outset(
         draft=draft,
-        agenda=(yield from agenda_of(workspace)),
+        agenda=(yield from agenda_of(workspace, besides="" if draft.campaign.unlaunched else id)),
         skipped=(yield from passed_over(workspace, draft.campaign)) if draft.campaign.unlaunched else {},
     )
 
@@ -153,10 +170,11 @@ def forecast(outset: Outset, *, now: datetime, random: Random, most: int | None 
     outlook = look_ahead(agenda, now=now, random=random, most=most)
     days = tuple(_days(id, outlook, agenda, now))
     left = outlook.left
-    if left and drafted:  # those of other campaigns are among them
-        left = outset.prospects * len(draft.sequence.steps) - sum(day.planned for day in days)
+    if left:  # those of other campaigns are among them
+        left = agenda.waiting.get(id, 0) - sum(day.planned for day in days)
     return Forecast(
         campaign=id,
+        status=draft.campaign.status,
         prospects=outset.prospects,
         skipped=outset.skipped,
         steps=len(draft.sequence.steps),
@@ -190,7 +208,8 @@ def look_ahead(agenda: Agenda, *, now: datetime, random: Random, most: int | Non
     """The plan, counted. The same at the same time, with the same chance. Of more mails than `most`, nothing is known:
     whoever waits for an answer has not got the time."""
     if most is not None and agenda.mails > most:
-        return Outlook(reason=f"{agenda.mails:,} mails are still to leave, too many to look ahead at here")
+        told = f"{agenda.mails:,} mails are still to leave, too many to look ahead at here"
+        return Outlook(reason=f"{told}; `postroom campaign forecast` works it out", unseen=agenda.mails)
     planned: dict[str, dict[date, int]] = defaultdict(lambda: defaultdict(int))
     soon: dict[str, tuple[tuple[datetime, int], ...]] = defaultdict(tuple)
     first: dict[str, datetime] = {}

@@ -21,6 +21,7 @@ from postroom.spelling import nearest, suggestion
 if TYPE_CHECKING:
     from jinja2 import Template
 
+    from postroom.templates.budget import OutOfTime
     from postroom.templates.portal import Portal
 
 PARTS = {"subject": "subject.txt", "text": "text.txt", "html": "body.html"}
@@ -32,6 +33,14 @@ BESIDE = {"unsubscribe_url": UNSUBSCRIBE_URL}
 
 class TooSlow(InvalidCampaign):
     """Writing it took longer than it may; another time, on a machine that is less busy, it may not."""
+
+    @classmethod
+    def because(cls, name: str, error: OutOfTime) -> TooSlow:
+        """Whether the words or the machine are to blame is known, and so is what to do."""
+        from postroom.templates.budget import Stalled
+
+        remedy = "give it less to do, and try again" if isinstance(error, Stalled) else "make its loops shorter"
+        return cls(name, str(error), remedy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +143,11 @@ def known_of(prospect: Prospect) -> dict[str, str]:
 
 
 def _refused_by_portal(step: Step, error: InvalidTemplate | ConfigurationError) -> InvalidCampaign:
+    from postroom.templates.budget import OutOfTime
+
     field = f"steps[{step.number}].template"
+    if isinstance(error.__cause__, OutOfTime):
+        return TooSlow.because(field, error.__cause__)
     if isinstance(error, InvalidTemplate):
         told = f"{error.variable}: {error.problem}" if error.variable else error.problem
         return InvalidCampaign(field, told, error.remedy)
@@ -168,7 +181,7 @@ def _rendered(name: str, template: Template, variables: Mapping[str, str]) -> st
     except UnknownName as error:
         raise InvalidCampaign(name, f"there is no {error.name!r}", _remedy(error.name, variables)) from error
     except OutOfTime as error:
-        raise TooSlow(name, str(error), "make its loops shorter, or give the machine less to do") from error
+        raise TooSlow.because(name, error) from error
     except (TemplateError, Exceeded, ArithmeticError, TypeError, ValueError, RecursionError) as error:
         told = str(error) if isinstance(error, TemplateError | Exceeded) else type(error).__name__
         raise InvalidCampaign(name, told, "correct what is in braces") from error

@@ -3,6 +3,10 @@
 its campaign or prospect is paused, the step before is not sent, its sender is paused or in trouble,
 then what the gate says of the whole workspace, that nobody is there to send it, and at last that others have their
 turn before it
+
+Beside it stands when the mail is to leave by the plan, as long as that can still come true. A plan is worked out at the
+launch and when the settings change, and time goes on: what was to leave by now and has not, or cannot leave before a
+later time, or waits for somebody to do something, has no time.
 """
 
 from __future__ import annotations
@@ -35,8 +39,19 @@ class Explained:
     mail: Mail
     wait: Wait | None
     """None: it is being sent, or only waits for its turn."""
+    now: datetime
+    """When that was asked."""
     email_status: Status | None = None
     """Of its email, once it has one."""
+
+    def planned(self, settings: SendingSettings) -> datetime | None:
+        """When it is to leave by the plan; None where that cannot come true any more, or nobody knows."""
+        at = self.mail.planned_at
+        if at is None or at <= self.now or self.mail.state is MailState.LEAVING:
+            return None
+        if self.wait is not None and (_held(self.wait) or (self.wait.until is not None and at < self.wait.until)):
+            return None
+        return at if window_at(settings, at) else None
 
     def told(self, settings: SendingSettings) -> str:
         """In words, with the time on the workspace's clock: `quota_used (50/50), next Tue 09:00`."""
@@ -46,6 +61,11 @@ class Explained:
         if self.wait.never:
             return f"{self.wait}, never: {self.wait.never}"
         return f"{self.wait}, next {until.astimezone(settings.zone):%a %d %b %H:%M}" if until else str(self.wait)
+
+
+def _held(wait: Wait) -> bool:
+    """Whether nobody knows when this ends, or it never does while the settings are as they are."""
+    return bool(wait.never) or wait.reason in (WaitReason.PAUSED, WaitReason.SENDER_DOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +137,7 @@ def _explained(mail: Mail, enrolment: str, email_status: str | None, due_at: obj
             or _wait_of_all(standing)
             or _wait_for_anybody(standing)
         )
-    return Explained(mail=mail, wait=wait, email_status=status)
+    return Explained(mail=mail, wait=wait, email_status=status, now=standing.now)
 
 
 def _wait_of_step(mail: Mail, due_at: datetime | None, standing: _Standing) -> Wait | None:

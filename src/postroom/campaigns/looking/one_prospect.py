@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from postroom.campaigns.books.mails import Mail, read_mail
-from postroom.store.contract import instant
+from postroom.store.contract import instant, moment
 from postroom.store.plan import Plan, ask
 from postroom.vocabulary import EmailId, EnrolmentStatus
 
@@ -45,7 +45,9 @@ class ReturnedMail:
     subject: str
     """Empty before it was written."""
     enrolment: EnrolmentStatus | None
-    """Where they stand in that campaign now."""
+    """Where they stand in that campaign now, …"""
+    since: datetime | None
+    """… and since when."""
 
 
 def mails_of_prospect(workspace: str, prospect: str, *, limit: int) -> Plan[list[DatedMail]]:
@@ -82,6 +84,7 @@ def mails_returned(ids: Iterable[EmailId]) -> Plan[dict[EmailId, ReturnedMail]]:
             step=step,
             subject=subject or "",
             enrolment=EnrolmentStatus(status) if status else None,
+            since=moment(since),
         )
-        for id, workspace, campaign, prospect, address, step, subject, status in rows
+        for id, workspace, campaign, prospect, address, step, subject, status, since in rows
     }

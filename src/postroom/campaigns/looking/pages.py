@@ -123,7 +123,8 @@ def find_enrolments(
     looked: int = LOOKED_AT,
 ) -> Plan[FoundEnrolments]:
     """The next people of a campaign whose address or name has `part` in it, in the order of enrolment; those alone
-    who have a mail in the state `mail`, where one is named.
+    who have a mail that stands at `mail`, where that is named: `sent`, `stopped` or `dead`, `waiting` before that, or
+    `in_doubt` until a person decides.
 
     One look goes through `looked` of them at most; `after` says where to go on.
     """

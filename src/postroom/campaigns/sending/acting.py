@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from postroom.campaigns.books.mails import PAUSED, ring
-from postroom.campaigns.sending.launching import CANCELLED, ON_PURPOSE, Launched, held_campaign, launch, set_campaign
+from postroom.campaigns.books.mails import CANCELLED, PAUSED, ring
+from postroom.campaigns.sending.launching import ON_PURPOSE, Launched, held_campaign, launch, set_campaign
 from postroom.campaigns.sending.replanning import replan
 from postroom.campaigns.stopping.limits import count_anew_if_over
 from postroom.campaigns.stopping.stops import Stopped, stop_enrolments

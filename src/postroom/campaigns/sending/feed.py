@@ -8,14 +8,16 @@ and none waits for another.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from random import Random
 from typing import TYPE_CHECKING
 
-from postroom.campaigns.books.mails import BELL, something_to_do
+from postroom.campaigns.books.mails import BELL, next_beat, something_to_do
 from postroom.campaigns.sending.objecting import objection_to, take_place
-from postroom.campaigns.sending.tick import Clerk, Tick, tick
+from postroom.campaigns.sending.tick import Clerk, tick
 from postroom.claim.failpoint import reach
 from postroom.claim.feed import Workbench, first_of
 from postroom.errors import StoreUnavailable
@@ -50,10 +52,13 @@ class CampaignFeed:
         rules: HouseRules,
         portals: Callable[[], Mapping[str, Portal]] = dict,
         random: Random | None = None,
+        patience: timedelta = timedelta(0),
     ) -> None:
+        """With `patience`, a turn that comes within that time from now on is something to do: it is waited for."""
         self.stopping = asyncio.Event()
         self.idle = False
         """The last look found nothing to do, and nothing has happened since."""
+        self._patient_until = time.monotonic() + patience.total_seconds()
         self._bench = bench
         self._bell = bench.wake_up.bell(BELL)
         self._clerk = Clerk(
@@ -100,15 +105,14 @@ class CampaignFeed:
         """Look once; seconds to rest, unless the bell rings."""
         self._bell.clear()
         if not await self._bench.database.run(something_to_do(), writes=False, atomic=False):
-            return await self._rested(Tick())
+            return await self._rested(await self._next_turn())
         routes = self._open_routes()
         if not routes or not self._bench.ready():
             self.idle = not self._bench.may_send()  # then it is for others to do
             return PASSED
         asked = time.monotonic()
-        self._passed, self._unread = _still(self._passed, asked), _still(self._unread, asked)
-        passed = list(self._passed)
-        plan = tick(self._clerk, routes=routes, passed=passed, unread=list(self._unread))
+        passed, unread = self._left_alone(asked)
+        plan = tick(self._clerk, routes=routes, passed=passed, unread=unread)
         found = await self._bench.database.run(self._bench.guard(plan))
         if found.claimed is not None:
             self._take(found.claimed, asked)
@@ -117,7 +121,7 @@ class CampaignFeed:
             left[found.passed] = time.monotonic() + (TROUBLE if found.trouble else PASSED)
             if found.passed in passed:  # it has something to conclude, and cannot be helped here
                 return PASSED
-        return 0.0 if found.worked else await self._rested(found)
+        return 0.0 if found.worked else await self._rested(found.next_at)
 
     def _take(self, email: Claimed, asked: float) -> None:
         """From here on it is an email like any other."""
@@ -127,14 +131,25 @@ class CampaignFeed:
         self._bench.meter.claimed([email], time.monotonic() - asked)
         self._bench.ways[email.route].buffer.add([email])  # whether it may be mailed was asked with its turn
 
-    async def _rested(self, found: Tick) -> float:
-        """Nothing to do: how long to sleep."""
-        self.idle = not self._bell.is_set()
+    async def _next_turn(self) -> datetime | None:
+        """When a turn comes; who is not patient sleeps as long without knowing."""
+        now = time.monotonic()
+        if now >= self._patient_until:
+            return None
+        passed, unread = self._left_alone(now)
+        return await self._bench.database.run(next_beat({*passed, *unread}), writes=False)
+
+    def _left_alone(self, now: float) -> tuple[list[str], list[str]]:
+        """Workspaces that are left to others for now, and those whose settings cannot be read here."""
+        self._passed, self._unread = _still(self._passed, now), _still(self._unread, now)
+        return list(self._passed), list(self._unread)
+
+    async def _rested(self, next_at: datetime | None) -> float:
+        """Nothing to do, perhaps until then: how long to sleep."""
+        turn = math.inf if next_at is None else (next_at - self._bench.clock.now()).total_seconds()
+        self.idle = not self._bell.is_set() and time.monotonic() + turn >= self._patient_until
         await asyncio.sleep(BREATH)
-        wait = self._bench.poll.total_seconds()
-        if found.next_at is not None:
-            wait = min(wait, max((found.next_at - self._bench.clock.now()).total_seconds(), BREATH))
-        return min(wait, PASSED)
+        return min(self._bench.poll.total_seconds(), max(turn, BREATH), PASSED)
 
     def _open_routes(self) -> frozenset[str]:
         """Those by which an email can leave at once."""

@@ -21,7 +21,7 @@ from datetime import datetime
 from typing import Any
 
 from postroom.campaigns.arithmetic.keys import StepKey
-from postroom.campaigns.books.mails import FIRST_DAY, PAUSED, ring, store_clock
+from postroom.campaigns.books.mails import CANCELLED, FIRST_DAY, PAUSED, ring, store_clock
 from postroom.campaigns.drafts.campaigns import enrolments_after, read_campaign, senders_of
 from postroom.campaigns.drafts.passing import ALREADY, SUPPRESSED
 from postroom.campaigns.drafts.sequences import sequence_in_launch
@@ -39,8 +39,6 @@ from postroom.vocabulary import CampaignStatus, EnrolmentStatus, MailState
 BATCH = 1_000
 """Prospects in one transaction."""
 
-CANCELLED = "campaign_cancelled"
-"""Why the mail of a cancelled campaign is stopped; a relaunch brings back what was stopped for this."""
 ON_PURPOSE = 'launch it again on purpose: --again on the command line, {"again": true} by HTTP'
 """What can still be done to a cancelled campaign."""
 

@@ -70,10 +70,17 @@ class _Present:
         """What a mail counts on that was sent without counting."""
         return window_day_at(self.settings, self.now) or local_date(self.settings, self.now)
 
-    def forecast(self, due: date) -> datetime | None:
-        """When a mail can leave that is due on this day."""
+    def forecast(self, due: date, planned: datetime | None) -> datetime | None:
+        """When a mail that is due on this day is to leave: as was planned, if it still can; else when its window opens.
+
+        In a window that has opened it waits for its turn, and when that comes only the whole plan could tell.
+        """
         opening = next(openings(self.settings, due), None)
-        return None if opening is None else max(opening.open, self.now)
+        if opening is None:
+            return None
+        if planned is not None and planned > max(opening.open, self.now):
+            return planned
+        return opening.open if opening.open > self.now else None
 
 
 def _conclude(workspace: str, mail: Mail, dead_reason: str | None, asks_again: bool, present: _Present) -> Plan[None]:
@@ -124,7 +131,10 @@ def _follow(workspace: str, mail: Mail, following: Mail, day: date, present: _Pr
     yield from _set_enrolment(workspace, mail, status, day=day)
     steps = yield from steps_of(workspace, mail.sequence_id, mail.sequence_version)
     due = day + timedelta(days=steps[following.step - 1].delay_days)
-    following = replace(following, due_day=due, planned_at=present.forecast(due))
+    # The plan holds for this step as long as the one before has left on the day that it was planned for.
+    as_planned = mail.planned_at is not None and window_day_at(present.settings, mail.planned_at) == day
+    planned_at = present.forecast(due, following.planned_at if as_planned else None)
+    following = replace(following, due_day=due, planned_at=planned_at)
     if following.state is MailState.WAITING and status is EnrolmentStatus.ACTIVE:
         reason = following.reason if following.not_before else None  # whose person is away
         following = replace(following, state=MailState.READY, reason=reason)

@@ -3,20 +3,22 @@
 The plan is that of the agenda, over all running campaigns of the workspace and what has been sent so far. Prospects are
 only numbers in it, eight octets each; slots are written some at a time, in the order of time. What is written is a
 forecast: nothing leaves because of it, and cut short it does no harm.
+
+A plan that cannot go on to the end, because the quota or a step of the ramp-up is 0, leaves mails without a slot. Those
+have no time then, and least of all the one that an earlier plan gave them.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from itertools import islice
 from random import Random
 from typing import Any
 
-from postroom.campaigns.arithmetic.plan import Slot
 from postroom.campaigns.arithmetic.turns import Planned, UnderWay
 from postroom.campaigns.books.mails import store_clock
 from postroom.campaigns.drafts.agenda import Agenda, standing_of
@@ -38,12 +40,49 @@ def replan(workspace: str, *, progress: Callable[[int], None] = lambda mails: No
     for campaign in running:
         campaigns += yield from _planned(workspace, campaign)
     agenda = replace(agenda, campaigns=tuple(campaigns))
-    known, written = 0, _as_far_as_it_goes(agenda.slots(now=now, random=Random(workspace)))
-    while batch := list(islice(written, BATCH)):
+    foreseen = _Foreseen(agenda, now, Random(workspace))
+    known = yield from _write_all(workspace, foreseen, progress)
+    if foreseen.cut_short:
+        yield from _forget(workspace, running)
+        known = yield from _write_all(workspace, _Foreseen(agenda, now, Random(workspace)), lambda mails: None)
+    return known
+
+
+class _Foreseen:
+    """The slots of a plan, as far as it goes."""
+
+    def __init__(self, agenda: Agenda, now: datetime, random: Random) -> None:
+        self.cut_short = False
+        """Mails are left that get no slot: the check has told so, and each of them does."""
+        self.slots = self._as_far_as_it_goes(agenda, now, random)
+
+    def _as_far_as_it_goes(self, agenda: Agenda, now: datetime, random: Random) -> Iterator[dict[str, Any]]:
+        try:
+            for slot in agenda.slots(now=now, random=random):
+                yield {"campaign": slot.campaign, "number": int(slot.prospect), "step": slot.step, "at": slot.at}
+        except CannotFinish:
+            self.cut_short = True
+
+
+def _write_all(workspace: str, foreseen: _Foreseen, progress: Callable[[int], None]) -> Course[int]:
+    known = 0
+    while batch := list(islice(foreseen.slots, BATCH)):
         yield _write(workspace, batch)
         known += len(batch)
         progress(len(batch))
     return known
+
+
+def _forget(workspace: str, running: list[Campaign]) -> Course[None]:
+    """Have no mail of these campaigns say when it leaves."""
+    for campaign in running:
+        for after in range(0, campaign.launched_to, BATCH):
+            yield _forget_some(workspace, campaign.id, after)
+
+
+def _forget_some(workspace: str, campaign: str, after: int) -> Plan[None]:
+    yield ask("hold_paces", workspaces=[workspace], emails=[])
+    yield ask("forget_planned", workspace=workspace, campaign=campaign, after=after, until=after + BATCH)
 
 
 def _standing(workspace: str) -> Plan[tuple[Agenda, list[Campaign], datetime]]:
@@ -77,14 +116,31 @@ def _planned(workspace: str, campaign: Campaign) -> Course[list[Planned]]:
     found: list[Planned] = []
     for version in sorted({*new, *behind}):
         delays = tuple(step.delay_days for step in (yield steps_of(workspace, campaign.sequence_id, version)))
-        under_way = _under_way(behind[version], delays)
-        found.append(Planned(id=campaign.id, prospects=map(str, new[version]), delay_days=delays, under_way=under_way))
+        under_way = _UnderWay(behind[version], delays)
+        found.append(Planned(id=campaign.id, prospects=_New(new[version]), delay_days=delays, under_way=under_way))
     return found
 
 
-def _under_way(rows: Iterable[tuple[int, int, date]], delays: tuple[int, ...]) -> Iterator[UnderWay]:
-    for number, step, due_day in rows:
-        yield UnderWay(prospect=str(number), step=step, sent_on=due_day - timedelta(days=delays[step - 1]))
+@dataclass(frozen=True, slots=True)
+class _New:
+    """Those still to get their first step. They can be gone through again, and nothing is kept beside the numbers."""
+
+    numbers: array[int]
+
+    def __iter__(self) -> Iterator[str]:
+        return map(str, self.numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class _UnderWay:
+    """Those between two steps, likewise."""
+
+    rows: list[tuple[int, int, date]]
+    delays: tuple[int, ...]
+
+    def __iter__(self) -> Iterator[UnderWay]:
+        for number, step, due_day in self.rows:
+            yield UnderWay(prospect=str(number), step=step, sent_on=due_day - timedelta(days=self.delays[step - 1]))
 
 
 def _page(workspace: str, campaign: str, after: int, *, follow_up: bool) -> Plan[list[tuple[int, int, date, int]]]:
@@ -92,14 +148,6 @@ def _page(workspace: str, campaign: str, after: int, *, follow_up: bool) -> Plan
         "to_be_planned", workspace=workspace, campaign=campaign, after=after, follow_up=follow_up, limit=PAGE
     )
     return [(int(number), step, date.fromisoformat(due_day), version) for number, step, due_day, version in rows]
-
-
-def _as_far_as_it_goes(slots: Iterable[Slot]) -> Iterator[dict[str, Any]]:
-    try:
-        for slot in slots:
-            yield {"campaign": slot.campaign, "number": int(slot.prospect), "step": slot.step, "at": slot.at}
-    except CannotFinish:
-        return  # the check has told, and so does every mail that waits
 
 
 def _write(workspace: str, slots: list[dict[str, Any]]) -> Plan[None]:

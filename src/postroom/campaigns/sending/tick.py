@@ -312,6 +312,7 @@ def _leaves(look: _Look, mail: Mail) -> Plan[None]:
         replace(
             mail,
             state=MailState.LEAVING,
+            planned_at=mail.planned_at or look.now,  # it may leave before its launch has worked out any time
             day=look.day,
             left_at=look.now,
             not_before=None,

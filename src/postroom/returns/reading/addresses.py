@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
@@ -19,6 +20,10 @@ _EDGES = "\"'`*.,;:()[]{}<>= \t"
 _X400 = re.compile(r"\b(?:dda:)?(?:smtp|rfc-822)[=:]", re.IGNORECASE)
 """What an address of X.400 puts before one of the internet's."""
 _QUOTED = re.compile(r'"[^"@]{1,64}"@')
+_INTERNAL = re.compile(r"@|[^@]+@[^@.]{0,60}daemon\Z")
+_ESCAPED = re.compile(r"\\x\{([0-9A-Fa-f]{2,6})\}")
+_MARKS = frozenset(map(ord, "+=\\"))
+"""Of ASCII, what is written so: nothing that ends an address or divides it."""
 _DAEMONS = re.compile(
     r"(?:mailer[-_.]?daemon|postmaster|mail[-_.]?delivery|no-?reply|do-?not-?reply|bounces?[-+@])", re.I
 )
@@ -60,11 +65,27 @@ def typed_address(value: str) -> str:
     readable = words(value)
     kind, semicolon, rest = readable.partition(";")
     if semicolon and " " not in kind.strip():
-        readable = rest
+        readable = _unescaped(rest) if kind.strip().lower() == "utf-8" else rest
     bracketed = re.search(r"<([^<>]{3,320})>", readable)
     if address := tidy(bracketed[1] if bracketed else readable):
         return address
     return next(iter(addresses_in(readable)), "")
+
+
+def _unescaped(readable: str) -> str:
+    """With the letters that RFC 6533 has a report write as `\\x{43F}`."""
+    return _ESCAPED.sub(_letter, readable)
+
+
+def _letter(mark: re.Match[str]) -> str:
+    number = int(mark[1], 16)
+    letter = chr(number) if number in _MARKS or 0x80 <= number <= sys.maxunicode else ""
+    return letter if letter and letter.isprintable() else mark[0]
+
+
+def is_internal(address: str) -> bool:
+    """Whether it is a route or a mailbox within one system, and nowhere else an address."""
+    return _INTERNAL.match(address) is not None
 
 
 def is_daemon(address: str) -> bool:

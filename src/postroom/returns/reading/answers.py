@@ -14,7 +14,7 @@ from postroom.returns.reading.addresses import header_addresses
 from postroom.returns.reading.decoding import words
 from postroom.returns.reading.opening import Opened, parameter, raw
 from postroom.returns.reading.original import about
-from postroom.returns.reading.reports import looks_like_a_report
+from postroom.returns.reading.reports import leads_back_to_nobody, looks_like_a_report
 from postroom.returns.reading.returning import day_of_return
 from postroom.returns.reading.values import Reading, Returned, Unclear
 from postroom.vocabulary import Return
@@ -27,18 +27,22 @@ _AUTOMATIC = (
 _PASSED_ALONG = ("List-Id", "Mailing-List", "X-Auto-Response-Suppress")
 _NOBODY = re.compile(r"mailer-?daemon|no-?reply|do-?not-?reply|auto-?(?:reply|respond)")
 _PRECEDENCE = frozenset({"auto_reply", "auto-reply", "bulk", "junk"})
+_ANSWER = (
+    r"auto(?:matic|mated|matisch[a-z]*|matiskt?)?[ -]?(?:reply|replies|response|responder|antwort|svar|svare|antwoord)"
+    r"|réponse automatique|respuesta autom[áa]tica|resposta autom[áa]tica|risposta automatica|automaattinen vastaus"
+    r"|odpowiedź automatyczna|automatyczna odpowiedź|autoodpowiedź|automatick[áé] odpov\w*|automatikus válasz"
+    r"|răspuns automat|otomatik yanıt|автоответ\w*|автоматический ответ|автоматична відповідь|автоматичен отговор"
+    r"|αυτόματη απάντηση|automatski odgovor|samodejni odgovor|自動応答|自動返信|自动回复|自动答复|自動回覆|자동 회신"
+)
+_AWAY = (
+    r"(?-i:AUTO(?=:))|ooo|out[ -]of[ -](?:the[ -])?office(?: auto-?reply| reply| notification)?"
+    r"|away from (?:the|my) office|vacation|on (?:vacation|holiday|leave)|abwesenheit\w*|abwesend"
+    r"|nicht im (?:büro|hause)|urlaub\w*|message d'absence|absence du bureau|absent du bureau|absence"
+    r"|fuera de la? oficina|ausencia|ausente|fora do escrit[óo]rio|aus[êe]ncia|fuori (?:sede|ufficio)|assenza"
+    r"|afwezig\w*|niet aanwezig|frånvaro\w*|fravær\w*|poissa\w*|nieobecno\w*|不在通知|부재중"
+)
 _LABEL = re.compile(
-    r"\s*(?:\[?auto(?:matic|mated|matisch[a-z]*)?[ -]?(?:reply|replies|response|responder|antwort|svar|svare"
-    r"|antwoord)\]?"
-    r"|auto:|out[ -]of[ -](?:the[ -])?office(?: auto-?reply| reply| notification)?|away from (?:the|my) office|vacation"
-    r"|on (?:vacation|holiday|leave)|abwesenheit\w*|abwesend|nicht im (?:büro|hause)|urlaub\w*"
-    r"|réponse automatique|message d'absence|absence du bureau|absent du bureau|absence"
-    r"|respuesta autom[áa]tica|fuera de la? oficina|ausencia|ausente|resposta autom[áa]tica|fora do escrit[óo]rio"
-    r"|aus[êe]ncia|risposta automatica|fuori (?:sede|ufficio)|assenza|afwezig\w*|automatisch antwoord|niet aanwezig"
-    r"|frånvaro\w*|autosvar|fravær\w*|automaattinen vastaus|poissa\w*|odpowiedź automatyczna|autoodpowiedź|nieobecno\w*"
-    r"|automatická odpov\w*|automatikus válasz|răspuns automat|otomatik yanıt|автоответ\w*|автоматический ответ"
-    r"|自動応答|自動返信|不在通知|自动回复|自动答复|自動回覆|부재중|자동 회신)"
-    r"\s*(?:$|[:–—\-|(/])",
+    rf"\s*(?:\[(?:{_ANSWER})\]|(?:{_ANSWER}|{_AWAY})\s*(?:$|[:：–—\-|(/]))",
     re.IGNORECASE,
 )
 _ANSWERING = re.compile(
@@ -111,7 +115,7 @@ def is_automatic(headers: Message) -> bool:
     submitted = raw(headers, "Auto-Submitted").split(";")[0].strip().lower()
     if submitted and submitted != "no":
         return True
-    if raw(headers, "Precedence").strip().lower() in _PRECEDENCE or raw(headers, "Return-Path").strip() == "<>":
+    if raw(headers, "Precedence").strip().lower() in _PRECEDENCE or leads_back_to_nobody(headers):
         return True
     if any(name in headers for name in _AUTOMATIC):
         return True

@@ -8,12 +8,12 @@ from email.message import Message
 from itertools import islice
 
 from postroom.returns.reading import limits
-from postroom.returns.reading.addresses import header_addresses, typed_address
+from postroom.returns.reading.addresses import header_addresses, is_internal, typed_address
 from postroom.returns.reading.decoding import words
 from postroom.returns.reading.opening import Opened, Part, raw, read_headers
 from postroom.returns.reading.original import about, original_recipients
 from postroom.returns.reading.prose import said_of
-from postroom.returns.reading.reports import looks_like_a_report
+from postroom.returns.reading.reports import is_by_a_system, looks_like_a_report
 from postroom.returns.reading.values import Reading, Returned, Unclear
 from postroom.settle.bounces.classing import bounce_class
 from postroom.settle.bounces.saying import Phase, Saying, code_in, phase_in, reply_in, status_in
@@ -40,10 +40,11 @@ _DIAGNOSTIC_TYPE = re.compile(r"\s*[\w.-]{1,40}\s*;\s*")
 def read_report(opened: Opened) -> Reading | None:
     """What a standard report says of every recipient; where they fared differently, of those that fared worst."""
     found: dict[Return | Unclear, list[Returned]] = {}
-    for part in opened.of_kind(*KINDS) or _inline(opened):
-        by_rule = _BY_RULE.search(part.text) is not None
+    standard = opened.of_kind(*KINDS)
+    for part in standard or _inline(opened):
+        doubted = _BY_RULE.search(part.text) is not None or not (standard or is_by_a_system(opened))
         for fields in islice(_blocks(part), limits.RECIPIENTS):
-            if (one := _recipient(fields, opened, by_rule=by_rule)) is not None:
+            if (one := _recipient(fields, opened, doubted=doubted)) is not None:
                 found.setdefault(one[0], []).append(one[1])
     for kind in _WORST:
         if kind in found:
@@ -66,13 +67,31 @@ def _once(found: list[Returned]) -> tuple[Returned, ...]:
 def _blocks(part: Part) -> Iterator[Message]:
     """The blocks of fields that speak of a recipient."""
     for block in islice(re.split(r"\n[ \t]*\n", part.text), limits.RECIPIENTS):
-        fields = read_headers(block.strip("\n").encode("utf-8", "replace"))
-        if any(name in fields for name in (*_RECIPIENTS, "Action")):
-            yield fields
+        for fields in _apart(read_headers(block.strip("\n").encode("utf-8", "replace"))):
+            if any(name in fields for name in (*_RECIPIENTS, "Action")):
+                yield fields
 
 
-def _recipient(fields: Message, opened: Opened, *, by_rule: bool) -> tuple[Return | Unclear, Returned] | None:
-    names = list(dict.fromkeys(address for name in _RECIPIENTS if (address := typed_address(raw(fields, name)))))
+def _apart(fields: Message) -> Iterator[Message]:
+    """Each recipient's fields, also where the empty lines between them are missing: then all of them begin alike, and
+    nobody lacks a name that another has."""
+    counts = {name: len(fields.get_all(name, [])) for name in (*_RECIPIENTS, "Action")}
+    if counts["Action"] < 2 or not {*counts.values()} <= {0, counts["Action"]}:
+        yield fields
+        return
+    first = next(name.lower() for name in fields if name.title() in counts)
+    one = Message()
+    for name, value in fields.items():
+        if name.lower() == first:
+            yield one
+            one = Message()
+        one[name] = value
+    yield one
+
+
+def _recipient(fields: Message, opened: Opened, *, doubted: bool) -> tuple[Return | Unclear, Returned] | None:
+    told = dict.fromkeys(address for name in _RECIPIENTS if (address := typed_address(raw(fields, name))))
+    names = sorted(told, key=is_internal)
     if not names:
         names = (
             header_addresses(opened.headers.get_all("X-Failed-Recipients", []))[:1]
@@ -85,18 +104,18 @@ def _recipient(fields: Message, opened: Opened, *, by_rule: bool) -> tuple[Retur
     return kind, Returned(
         address=names[0] if names else "",
         aliases=tuple(names[1:]),
-        bounce_class=_class(kind, said, by_rule=by_rule),
+        bounce_class=_class(kind, said, doubted=doubted),
         status=said.status,
         code=said.code,
         text=said.text[: limits.SAID],
     )
 
 
-def _class(kind: Return | Unclear, said: Saying, *, by_rule: bool) -> BounceClass | None:
+def _class(kind: Return | Unclear, said: Saying, *, doubted: bool) -> BounceClass | None:
     if kind not in (Return.BOUNCED, Return.DEFERRED):
         return None
     verdict = bounce_class(said) if kind is Return.BOUNCED else BounceClass.TRANSIENT
-    return BounceClass.UNDETERMINED if by_rule and verdict is BounceClass.PERMANENT else verdict
+    return BounceClass.UNDETERMINED if doubted and verdict is BounceClass.PERMANENT else verdict
 
 
 def _kind(said: Saying) -> Return | None:
@@ -117,10 +136,12 @@ def _said(fields: Message, opened: Opened, names: list[str]) -> Saying:
         status = told
     else:
         status = prose.status if prose.status[:1] == own[:1] and own.endswith(".0.0") else own or prose.status
+    reply = reply_in(text) if text else prose.reply
+    asked = Phase.RECIPIENT if reply in opened.replies_to_recipients else Phase.UNKNOWN
     return Saying(
         text=text or prose.text,
-        reply=reply_in(text) if text else prose.reply,
+        reply=reply,
         status=status,
         code=code_in(text) or prose.code,
-        phase=phase_in(text) or prose.phase or Phase.UNKNOWN,
+        phase=phase_in(text) or prose.phase or asked,
     )

@@ -18,6 +18,7 @@ from string import ascii_lowercase, ascii_uppercase
 from postroom.returns.reading import limits
 from postroom.returns.reading.decoding import decoded_text
 from postroom.returns.reading.quoting import paragraphs_of, report_and_original
+from postroom.returns.reading.transcript import replies_to_recipients, without_guesses
 
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 _TYPE = re.compile(r"\s*([\w.+-]+/[\w.+-]+)")
@@ -67,9 +68,19 @@ class Opened:
         return report_and_original(self.text, returned=any(part.is_original for part in self.parts))[0]
 
     @cached_property
+    def told(self) -> str:
+        """The report without what its system has guessed: what was said, rather than about whom."""
+        return without_guesses(self.report)
+
+    @cached_property
+    def replies_to_recipients(self) -> frozenset[str]:
+        """What was said to RCPT, where the report has the session in it."""
+        return replies_to_recipients(self.report)
+
+    @cached_property
     def paragraphs(self) -> tuple[str, ...]:
-        """The report's, for many recipients are looked up in them."""
-        return paragraphs_of(self.report)
+        """Of what was told, for many recipients are looked up in them."""
+        return paragraphs_of(self.told)
 
     @cached_property
     def lower_paragraphs(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ _NEAR = 400
 """Characters behind a recipient in which it is told what they were made from."""
 _FURTHER = 12
 """Paragraphs behind one that names somebody, in which a reason is looked for."""
-_ORIGIN = re.compile(r"\b(?:generated|expanded) (?:from|by)\s{1,20}\S{1,300}")
+_ORIGIN = re.compile(r"\b(?:generated|expanded) (?:from|by):?\s{1,20}\S{1,300}")
 
 
 def said_of(opened: Opened, names: list[str]) -> Saying:

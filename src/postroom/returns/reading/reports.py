@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from email.message import Message
 from itertools import islice
 
 from postroom.returns.reading.addresses import addresses_in
@@ -14,6 +15,8 @@ _SENDER = re.compile(
     r"|mmsc|ndr admin|root@|no-?reply.*bounce|mail router|message router",
     re.IGNORECASE,
 )
+_PROGRAM = re.compile(r"mailer-?daemon|mail delivery|delivery (?:sub)?system", re.IGNORECASE)
+"""Of those, what no person is called."""
 _SUBJECT = re.compile(
     r"undeliver|not delivered|delivery (?:status|fail|error|has fail|problem|report|notification|delay)|failure notice"
     r"|returned mail|returned to sender|mail fail|delivery of|could ?n.t be delivered|could not be delivered"
@@ -50,6 +53,8 @@ _NUMBERS = re.compile(
 _NEAR = 600
 """Characters before such numbers in which an address stands."""
 _MOST_NUMBERS = 20
+_NO_PATH = re.compile(r"<(?:mailer-daemon[^<>\s]{0,255})?>", re.IGNORECASE)
+"""A path that leads back to nobody, as Postfix writes it too where it hands mail to a program."""
 _PASSED_ON = re.compile(r"\s*(?:re|aw|antw|sv|fwd?|wg|tr|rv|i|enc)\s*:", re.IGNORECASE)
 
 
@@ -58,15 +63,16 @@ def looks_like_a_report(opened: Opened) -> bool:
     the numbers of a failure beside an address are the sentence.
 
     A person who passes one on writes none, and neither does one who is away, though their programs too write as nobody.
+    Nor does who answers in a thread and can be answered, a postmaster too: that may be about a failure, and quote it.
     """
-    return _is_worded(opened) or is_told_in_numbers(opened)
+    return not _is_conversation(opened) and (_is_worded(opened) or is_told_in_numbers(opened))
 
 
 def is_told_in_numbers(opened: Opened) -> bool:
     """Whether it comes from a program that delivers mail, and has the numbers of a failure near an address."""
     if _PASSED_ON.match(words(raw(opened.headers, "Subject"))):
         return False
-    if not is_from_daemon(opened) and raw(opened.headers, "Return-Path").strip() != "<>":
+    if not is_by_a_system(opened):
         return False
     report = opened.report[:20_000]
     return any(addresses_in(report[max(0, each.start() - _NEAR) : each.start()]) for each in _numbers(opened))
@@ -87,12 +93,33 @@ def _is_worded(opened: Opened) -> bool:
         return True
     if _PASSED_ON.match(subject):
         return False
-    titled, written = _SUBJECT.search(subject) is not None, is_from_daemon(opened)
-    if titled and (written or raw(opened.headers, "Return-Path").strip() == "<>"):
+    titled, written = _SUBJECT.search(subject) is not None, _is_from_daemon(opened)
+    if titled and is_by_a_system(opened):
         return True
     return (titled or written) and _OPENING.search(opened.report[:5_000]) is not None
 
 
-def is_from_daemon(opened: Opened) -> bool:
+def is_by_a_system(opened: Opened) -> bool:
+    """Whether its sender or its path tells that no person wrote it.
+
+    Words alone may be a person's who speaks of somebody else's mail: nobody is dead by them.
+    """
+    return "X-Failed-Recipients" in opened.headers or leads_back_to_nobody(opened.headers) or _is_from_daemon(opened)
+
+
+def _is_conversation(opened: Opened) -> bool:
+    """Whether it answers something, along a path that leads back to somebody who is not called a program."""
+    if "X-Failed-Recipients" in opened.headers or _PROGRAM.search(words(raw(opened.headers, "From"))):
+        return False
+    answers = "In-Reply-To" in opened.headers or "References" in opened.headers
+    return answers and raw(opened.headers, "Return-Path").strip() != "" and not leads_back_to_nobody(opened.headers)
+
+
+def leads_back_to_nobody(headers: Message) -> bool:
+    """Whether its envelope had no sender, as that of reports and of programs that answer."""
+    return _NO_PATH.fullmatch(raw(headers, "Return-Path").strip()) is not None
+
+
+def _is_from_daemon(opened: Opened) -> bool:
     """Whether it comes from somebody who is called after a program that delivers mail."""
     return _SENDER.search(f"{words(raw(opened.headers, 'From'))} {raw(opened.headers, 'Return-Path')}") is not None

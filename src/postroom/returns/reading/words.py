@@ -14,7 +14,7 @@ from postroom.returns.reading.decoding import words
 from postroom.returns.reading.opening import Opened, raw
 from postroom.returns.reading.original import about, original_recipients
 from postroom.returns.reading.prose import origins_of, said_of, without_origins
-from postroom.returns.reading.reports import goes_on_by_numbers, looks_like_a_report
+from postroom.returns.reading.reports import goes_on_by_numbers, is_by_a_system, looks_like_a_report
 from postroom.returns.reading.values import Reading, Returned
 from postroom.settle.bounces.classing import bounce_class
 from postroom.settle.bounces.saying import saying
@@ -45,8 +45,10 @@ def returned(opened: Opened, address: str, kind: Return, *, alone: bool) -> Retu
     """One recipient of such a report, with what is said of them."""
     said = said_of(opened, [address])
     if alone and not (said.status or said.code) and bounce_class(said) is BounceClass.UNDETERMINED:
-        said = saying(opened.report)
+        said = saying(opened.told)
     verdict = BounceClass.TRANSIENT if kind is Return.DEFERRED else bounce_class(said)
+    if verdict is BounceClass.PERMANENT and not is_by_a_system(opened):
+        verdict = BounceClass.UNDETERMINED
     return Returned(
         address=address,
         aliases=origins_of(opened, address),

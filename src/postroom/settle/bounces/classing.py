@@ -29,7 +29,7 @@ DEAD = frozenset({"5.1.1", "5.1.6", "5.1.10"})
 _OF_DOMAIN = frozenset({"5.1.2", "5.4.4"})
 _OF_SENDER = frozenset({"5.1.7", "5.1.8", "5.1.9"})
 _NAMES = re.compile(
-    r"https?://\S{1,500}|<?[^\s<>@]{1,200}@[^\s<>]{1,200}>?|\b[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,10}\b"
+    r"https?://\S{1,500}|<?[^\s<>@:;,()\[\]]{1,200}@[^\s<>]{1,200}>?|\b[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,10}\b"
 )
 """URLs, addresses, hosts."""
 _WRAPPED = re.compile(
@@ -47,10 +47,13 @@ _ADVICE = re.compile(
     r" (?:recipient(?:'s)?|user(?:'s)?|mailbox|address(?:es)?|spelling|typos)\b"
     r"(?: (?:and|of|for|the|recipient(?:'s)?|user(?:'s)?|e-?mail|name|mailbox|address(?:es)?|is|are|correct|right"
     r"|valid|try|resend|send|again|it)\b)*"
-    r"|\bcheck for typos or unnecessary spaces and try again|\bmessage from (?:a )?bulk sender"
-    r"|\bmailbox is unavailable(?=:)"
+    r"|\bcheck for typos or unnecessary spaces and try again|\baddress is not configured to receive\b"
 )
-"""What is said beside «no such user», and would be a refusal without it."""
+"""What is said beside «it does not exist», and would be a refusal without it."""
+_ASIDE = re.compile(r"\bmessage from (?:a )?bulk sender|\bmailbox is unavailable(?=:| \()")
+"""The same where it was told who does not exist."""
+_ON_ITS_PAGES = "for explanation visit"
+"""A large provider's, behind «mailbox unavailable» whatever it refuses, content too: its pages tell what it was."""
 _NO_NAME = "dns type 'mx' lookup of responded with code nxdomain"
 """A large provider's own look at the recipient's domain; behind it stands advice to try again."""
 _OF_POLICY = ("5.3.", "5.5.", "5.6.", "5.7.")
@@ -73,10 +76,10 @@ def bounce_class(said: Saying) -> BounceClass:
 
 
 def _by_words(said: Saying, words: str) -> BounceClass | None:
-    if _is_in_no_directory(said, words):
-        return BounceClass.PERMANENT
     if _is_temporary(said) or _is_of_sender(said):
         return BounceClass.TRANSIENT
+    if _is_in_no_directory(said, words):
+        return BounceClass.PERMANENT
     if _NO_NAME in words and not said.status.startswith(_OF_POLICY):
         return BounceClass.PERMANENT
     if _any(FULL, words) or _is_refused(words):
@@ -85,22 +88,24 @@ def _by_words(said: Saying, words: str) -> BounceClass | None:
 
 
 def _is_refused(words: str) -> bool:
-    if _any(ABSENT_NAMED, words) or _any(ABSENT_DOMAIN, words):
+    if _any(ABSENT_USER, words) or _any(ABSENT_DOMAIN, words):
         words = _ADVICE.sub(" ", words)
+    if _any(ABSENT_NAMED, words) or _any(ABSENT_DOMAIN, words):
+        words = _ASIDE.sub(" ", words)
     short = not REFUSED_WORDS.isdisjoint(_WORD.findall(words))
     return short or _any(REFUSED, words) or _CODED.search(words) is not None
 
 
 def _is_in_no_directory(said: Saying, words: str) -> bool:
-    """Microsoft's words for a recipient that it does not know, which elsewhere are a policy's."""
-    told = "recipient address rejected: access denied" in words
-    return told and said.status == "5.4.1" and said.phase is Phase.RECIPIENT
+    """Microsoft's words for a recipient that it does not know, which elsewhere are a policy's. Some put 5.1.0 before
+    everything that they report."""
+    told = "recipient address rejected: access denied" in words and "5.4.1 " in said.text
+    return told and said.status in ("5.4.1", "5.1.0") and said.phase in (Phase.RECIPIENT, Phase.UNKNOWN)
 
 
 def _is_temporary(said: Saying) -> bool:
-    if said.status:
-        return said.status.startswith("4.")
-    return said.code is not None and said.code < 500
+    """By the status or by the code: one that gives up after days of 450 writes 5.4.7 over it, and nobody is dead."""
+    return said.status.startswith("4.") or (said.code is not None and said.code < 500)
 
 
 def _is_of_sender(said: Saying) -> bool:
@@ -130,27 +135,31 @@ def _is_permanent(said: Saying, words: str) -> bool:
         said.phase is not Phase.CONTENT
         and (not said.status or said.status.startswith(_UNTOLD))
         and _any(ABSENT_SURELY, words)
+        and (said.phase is Phase.RECIPIENT or _ON_ITS_PAGES not in words)
     ):
         return True
+    if said.status == "5.1.0" and said.phase is not Phase.CONTENT and "# address rejected" in words:
+        return True  # IronPort, whose recipients are looked up before they are accepted
     if said.status == "5.7.27" and said.phase is not Phase.CONTENT and "host does not accept mail" in words:
         return True  # sendmail, of the recipient's domain: elsewhere that status is of the sender's
     if said.code is None and not said.status and _any(ABSENT_TOLD, words):
         return True
-    if (
-        said.status == "5.4.1"
-        and said.phase is Phase.RECIPIENT
-        and "recipient address rejected: access denied" in words
-    ):
-        return True  # Microsoft's words for a recipient that is in no directory
     # Some systems say «no such user» to the content when they do not want it.
     answered = said.phase is Phase.RECIPIENT or (said.phase is Phase.UNKNOWN and said.status.startswith("5.1."))
-    return answered and _any(ABSENT_NAMED if said.status.startswith(_OF_POLICY) else ABSENT_USER, words)
+    return answered and _any(ABSENT_NAMED if _may_be_of_another(said, words) else ABSENT_USER, words)
 
 
 def _may_be_of_recipient(said: Saying) -> bool:
     """Whether a domain that is not there may be the recipient's. One record that the sender's lacks, or a link in what
     they wrote, is said in the same words, and to everybody whom they write to."""
     return said.phase is not Phase.CONTENT and not said.status.startswith(_OF_POLICY)
+
+
+def _may_be_of_another(said: Saying, words: str) -> bool:
+    """Whether, by its status, what does not exist may be anything. Sendmail has 5.3.0 for an address without one of its
+    own, and for a sender's domain."""
+    unsaid = said.status == "5.3.0" and not _any(ABSENT_DOMAIN, words)
+    return said.status.startswith(_OF_POLICY) and not unsaid
 
 
 def _is_said_by_its_host(said: Saying) -> bool:
@@ -164,6 +173,10 @@ def _any(phrases: tuple[str, ...], words: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """As phrases are written: lower case, single spaces, typewriter's apostrophes; without names, which say nothing."""
+    """As phrases are written: lower case, single spaces, typewriter's apostrophes, a mailbox in one word.
+
+    Without names, which say nothing.
+    """
     lower = text[:JUDGED].lower().replace("’", "'")
-    return " ".join(_WRAPPED.sub(" ", _NAMES.sub(" ", lower)).replace("_", " ").split())
+    plain = " ".join(_WRAPPED.sub(" ", _NAMES.sub(" ", lower)).replace("_", " ").split())
+    return plain.replace("mail-box", "mailbox").replace("mail box", "mailbox")

@@ -21,11 +21,12 @@ quota violation | quota limit | out of quota | out of storage | quota full | not
 insufficient quota | exceeded quota | exceeds quota | exceeded storage | exceed the quota | exceed mailbox |
 exceeded its storage | exceeded the storage | exceeded his quota | exceeds the maximum mailbox |
 exceeds allowed quota | exceeded their quota | disk quota | storage quota | mailbox size limit |
-mailbox full error | mailbox has exceeded | no space left on user | storage limit | storage space |
-too much mail data | boite pleine | not enough disk space | not enough space | out of space | insufficient space |
+mailbox full error | full mailbox | mailbox has exceeded | no space left on user | storage limit | storage space |
+too much mail data | boite pleine | not enough disk space | enough space | out of space | insufficient space |
 exceed the limit of the mailbox | mailbox exceeds | has reached its limit | mailbox over limit | mailbox limit |
 postfach ist voll | postfach voll | speicherplatz | kontingent | boîte aux lettres pleine | boîte pleine |
-boite aux lettres pleine | buzón lleno | buzon lleno | casella piena | caixa cheia | caixa postal cheia |
+boite aux lettres pleine | buzón lleno | buzon lleno | mailbox lleno | casilla llena | casella piena |
+caixa cheia | caixa postal cheia |
 skrzynka pełna | postvak is vol | ящик переполнен | переполнен | メールボックスがいっぱい | 容量を超え |
 受信容量 | 邮箱已满 | 信箱已满 | 空间不足 | user is overquota | recipient overquota | mailbox quota |
 message would exceed | exceeds mailbox
@@ -36,8 +37,8 @@ REFUSED = _phrases("""
 # Blocks and reputations
 helo | ehlo | suppress | invalid domain, see | from: domain | sender | is listed | was listed | mx records for |
 recipient not accepted | refuse | your network | your server | your host | your domain | not subscribed |
-members-only | non-member | verify | bounced address | only accepting | preferences | you have been | restrict |
-purported | unsigned dsn | batv | backscatter | null sender | blocked | blacklist | black list | blocklist |
+members-only | non-member | verify | bounced address | only accepting | preferences | you have been | you are not |
+restrict | purported | unsigned dsn | batv | backscatter | null sender | blocked | blacklist | black list | blocklist |
 block list | denylist | deny list | dnsbl | spamhaus | spamcop | barracudacentral | sorbs | reputation |
 senderbase | been listed | are listed | currently listed | listed by | banned | not in whitelist |
 not whitelisted | greylist | graylist | grey-list | grey list | temporarily rejected | ip address has been |
@@ -46,9 +47,10 @@ sender verify failed | sender verification | verify sender | sender is not allow
 reverse dns | reverse lookup | ptr record | no ptr | helo command rejected | rdns | cannot find your hostname |
 cannot find your reverse | cannot resolve your | invalid helo | fcrdns | domain of sender | sender domain |
 sender's domain | domain of the sender | senders domain | sender address | bad sender | unknown sender |
-invalid sender | return path | return-path | envelope | mail from rejected | in mail from | from address |
-your hostname | in reverse | invalid dns | dynamic ip | residential | dial-up | dialup | connection refused |
-your access to submit | your access to this mail system | access from ip | your ip | ip rejected | bad ip
+invalid sender | return path | return-path | return address | callout | envelope | mail from rejected | in mail from |
+from address | your hostname | in reverse | invalid dns | dynamic ip | residential | dial-up | dialup |
+connection refused | your access to submit | your access to this mail system | access from ip | your ip | ip rejected |
+bad ip
 # Spam and content
 spam | unsolicited | junk mail | bulk mail | suspicious | suspect | phish | virus | malware | infected |
 content filter | content reject | content of | content was | message content | content policy | bad content |
@@ -148,7 +150,8 @@ ABSENT_SURELY = _phrases("""
 not listed in domino directory | not listed in public name | not listed in address book |
 ディレクトリのリストにありません | not listed in lotus notes | delivery error: dd this user |
 requested action not taken: mailbox unavailable | recipname not unique or not found |
-the recipient name is not recognized | invalid final delivery userid | user name not listed in
+the recipient name is not recognized | invalid final delivery userid | user name not listed in |
+destinataire invalide
 """)
 """Words that only somebody says who has looked the mailbox up, whatever they reply to."""
 
@@ -166,8 +169,9 @@ no such person | no such account | no such local user | user not found | recipie
 user does not exist | user doesn't exist | user not exist | recipient does not exist | recipient doesn't exist |
 mailbox does not exist | mailbox doesn't exist | account that you tried to reach does not | unknown recipient |
 recipient unknown | unknown mailbox | mailbox unknown | local user unknown | unknown local user | invalid recipient |
-invalid mailbox | not a local user | no mailbox here | no user here | user not known | user is unknown |
-recipient is unknown | user could not be found | recipient could not be found | mailbox could not be found
+invalid mailbox | not a local user | no mailbox here | no mailbox found | no user here | user not known |
+user is unknown | recipient is unknown | user could not be found | recipient could not be found |
+mailbox could not be found
 """)
 """Of those that follow, the ones that say of whom. «It does not exist» may be said of a sender, a link, a key."""
 
@@ -181,7 +185,7 @@ was not found at | couldn't be found | can not be found | cannot be found | not 
 user does not exist | user doesn't exist | user not exist | mailbox does not exist | mailbox doesn't exist |
 mailbox not exist | account does not exist | account doesn't exist | account that you tried to reach does not |
 address does not exist | address doesn't exist | recipient does not exist | recipient doesn't exist |
-does not exist here | doesn't exist here | do not exist | does not exist | doesn't exist | don't exist |
+does not exist here | doesn't exist here | do not exist | does not exist | doesn't exist | dosn't exist | don't exist |
 not exist | is not exist | not exists | doesn't have an account | user has no account | no account by that name |
 no mailbox here | no mailbox | isn't a user | not a valid user | not a valid mailbox | not a valid recipient |
 not a known user | not a valid address | is not a known | is not known | is unknown | unknown recipient |
@@ -193,9 +197,9 @@ invalid recipient | invalid mailbox | invalid user | invalid address | invalid a
 recipient invalid | recipient address invalid | address invalid | bad destination mailbox | bad recipient |
 bad address | bad mailbox | illegal user | incorrect address | wrong address | recipient address rejected: user |
 recipient rejected: user | recipient address rejected: undeliverable address | not listed in | not in our |
-not our user | not one of our | no valid recipient | user not known | not known here | name not recognised |
-name not recognized | address not recognized | recipient not recognized | recipname not | unable to find user |
-can't find user | could not find user | there is no user | there is no such | there's no user |
+not our user | not our customer | not one of our | no valid recipient | user not known | not known here |
+name not recognised | name not recognized | address not recognized | recipient not recognized | recipname not |
+unable to find user | can't find user | could not find user | there is no user | there is no such | there's no user |
 we don't have a user | have no user | has no user | no user here | no user by that name | no one by that name |
 no longer exists | mailbox unavailable | email address could not be found | user mailbox not found |
 recipient address not found | user unkown | unknow user | no existe | undeliverable address | addressee unknown |
@@ -206,11 +210,11 @@ n'existe pas | inexistant | destinataire inconnu | usuario desconocido | destina
 usuário desconhecido | não existe | desconhecido | onbekend | bestaat niet | okänd | nieznany | nie istnieje |
 neexistuje | не найден | не существует | неизвестный | unrouteable address | unroutable address |
 no such domain at | not a local user | user not registered | user not found | user is not registered |
-usuario no encontrado | destinatario no encontrado | utente non trovato | destinatario non trovato |
-usuário não encontrado | destinatário não encontrado | destinataire introuvable | utilisateur introuvable |
-adresse introuvable | gebruiker niet gevonden | ontvanger niet gevonden | mottagaren finns inte |
-användaren finns inte | användare finns inte | adressen finns inte | modtageren findes ikke | brugeren findes ikke |
-adressen findes ikke | mottakeren finnes ikke | brukeren finnes ikke | adressen finnes ikke |
+address is not configured to receive | usuario no encontrado | destinatario no encontrado | utente non trovato |
+destinatario non trovato | usuário não encontrado | destinatário não encontrado | destinataire introuvable |
+utilisateur introuvable | adresse introuvable | gebruiker niet gevonden | ontvanger niet gevonden |
+mottagaren finns inte | användaren finns inte | användare finns inte | adressen finns inte | modtageren findes ikke |
+brugeren findes ikke | adressen findes ikke | mottakeren finnes ikke | brukeren finnes ikke | adressen finnes ikke |
 käyttäjää ei löydy | vastaanottajaa ei löydy | osoitetta ei löydy | nie znaleziono użytkownika |
 nie znaleziono adresata | nie znaleziono odbiorcy | uživatel nenalezen | adresát nenalezen | příjemce nenalezen |
 felhasználó nem létezik | címzett nem létezik | kullanıcı yok | kullanici yok | kullanıcı bulunamadı |

@@ -46,7 +46,8 @@ _SENDER = re.compile(
 _RECIPIENT = re.compile(
     r"reply to rcpt|after rcpt|after pipelined rcpt|>>> rcpt|does not like recipient|did not like our rcpt"
     r"|response to rcpt|rcpt to command|smtp:rcpt|rcpt to:? ?<|on rcpt|rcpt host|mail from/rcpt to|for rcpt"
-    r"|smtp command\s+rcpt|step: rcpt|after sending rcpt|during rcpt|at rcpt|rcptto"
+    r"|smtp command\s+rcpt|step: rcpt|after sending rcpt|during rcpt|at rcpt|rcptto|rcpt to generated"
+    r"|\b[45]\d\d rcpt \S"
 )
 
 

@@ -42,7 +42,8 @@ GRANT INSERT ON
 TO postroom_app;
 GRANT SELECT (id) ON postroom.emails TO postroom_app;
 GRANT SELECT ON postroom.keys, postroom.migrations, postroom.deployment, postroom.suppressions TO postroom_app;
--- To add an entry, or to have one heard of again; to take one away is for others.
+-- To add an entry, or to have one heard of again. Deleting one is for others. Our statements never have one end sooner,
+-- yet rights to columns cannot say so: whoever holds this role and writes statements of their own could.
 GRANT INSERT, UPDATE (evidence, email_id, actor, noted_at, expires_at) ON postroom.suppressions TO postroom_app;
 -- Holding an attachment against a sweep is a lock, and a lock needs the right to update some column.
 GRANT SELECT (digest), UPDATE (size) ON postroom.attachments TO postroom_app;

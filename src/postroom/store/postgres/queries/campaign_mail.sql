@@ -534,6 +534,14 @@ SET planned_at = slot.at
 FROM slot
 WHERE m.email_id = slot.id AND m.email_id = ANY (ARRAY (SELECT id FROM slot)) AND m.state IN ('waiting', 'ready');
 
+-- Nobody knows any more when these mails leave: those of some enrolments of a campaign, by their numbers.
+-- name: forget_planned
+UPDATE postroom.campaign_mails
+SET planned_at = NULL
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text
+    AND number > :after::bigint AND number <= :until::bigint
+    AND state IN ('waiting', 'ready') AND planned_at IS NOT NULL;
+
 -- The mails of a campaign by where they stand, and why.
 -- name: campaign_totals
 SELECT state, CASE WHEN state IN ('stopped', 'dead') THEN reason END, count(*)

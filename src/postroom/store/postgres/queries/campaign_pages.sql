@@ -66,7 +66,11 @@ WHERE (:status::text IS NULL OR e.status = :status::text)
             SELECT 1
             FROM postroom.campaign_mails m
             WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
-                AND m.state = :mail::text
+                AND CASE :mail::text
+                    WHEN 'waiting' THEN m.state IN ('waiting', 'ready', 'leaving')
+                    WHEN 'in_doubt' THEN m.state = 'leaving' AND m.email_status = 'in_doubt'
+                    ELSE m.state = :mail::text
+                END
         )
     )
     AND (
@@ -87,7 +91,7 @@ WHERE e.workspace = :workspace::text AND e.campaign_id = :campaign::text AND e.p
 
 -- The mails that some emails are, as a list of what came back shows them.
 -- name: mails_returned
-SELECT m.email_id::text, m.workspace, m.campaign_id, m.prospect_id, p.address, m.step, m.subject, e.status
+SELECT m.email_id::text, m.workspace, m.campaign_id, m.prospect_id, p.address, m.step, m.subject, e.status, e.updated_at
 FROM postroom.campaign_mails m
 JOIN postroom.prospects p ON p.workspace = m.workspace AND p.id = m.prospect_id
 LEFT JOIN postroom.enrolments e

@@ -219,11 +219,40 @@ ORDER BY sorted_out.reason;
 -- order in which these were launched.
 -- name: progress_of_campaigns
 SELECT
-    c.id, c.sequence_id, e.sequence_version, e.next_step, e.last_sent_on::text, count(*)
+    c.launched_at, c.id, c.sequence_id, e.sequence_version, e.next_step, e.last_sent_on::text, count(*)
 FROM postroom.campaigns c
 JOIN postroom.enrolments e ON e.workspace = c.workspace AND e.campaign_id = c.id
 WHERE c.workspace = :workspace::text
     AND c.status = :status::text
     AND e.status = :enrolled::text
+GROUP BY c.launched_at, c.id, c.sequence_id, e.sequence_version, e.next_step, e.last_sent_on
+ORDER BY c.launched_at, c.id, e.sequence_version, e.next_step, e.last_sent_on;
+
+-- The same of one campaign that does not run, as if it went on now: resumed, with those whom its launch had still to
+-- reach; or launched again after it was cancelled, with those whom that has ended and of whom something can still leave.
+-- Who was paused stays so. One probe for each: EXISTS would be made into a join, as for a relaunch.
+-- name: progress_if_it_went_on
+SELECT
+    c.launched_at, c.id, c.sequence_id, e.sequence_version, e.next_step, e.last_sent_on::text, count(*)
+FROM postroom.campaigns c
+JOIN postroom.enrolments e ON e.workspace = c.workspace AND e.campaign_id = c.id
+WHERE c.workspace = :workspace::text AND c.id = :campaign::text
+    AND (
+        (c.status = 'paused' AND e.status IN ('enrolled', 'active'))
+        OR (
+            c.status = 'cancelled' AND e.status = 'stopped' AND e.reason = :reason::text AND NOT e.paused_before
+            AND (
+                e.sequence_version IS NULL
+                OR (
+                    SELECT m.email_id
+                    FROM postroom.campaign_mails m
+                    WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
+                        AND m.step = e.next_step
+                        AND m.state = 'stopped' AND m.reason = :reason::text AND m.email_status IS NULL
+                    LIMIT 1
+                ) IS NOT NULL
+            )
+        )
+    )
 GROUP BY c.launched_at, c.id, c.sequence_id, e.sequence_version, e.next_step, e.last_sent_on
 ORDER BY c.launched_at, c.id, e.sequence_version, e.next_step, e.last_sent_on;

@@ -524,6 +524,14 @@ UPDATE postroom_campaign_mails
 SET planned_at = CAST((SELECT worker FROM postroom_picked WHERE id = email_id) AS INTEGER)
 WHERE email_id IN (SELECT id FROM postroom_picked) AND state IN ('waiting', 'ready');
 
+-- Nobody knows any more when these mails leave: those of some enrolments of a campaign, by their numbers.
+-- name: forget_planned
+UPDATE postroom_campaign_mails
+SET planned_at = NULL
+WHERE workspace = :workspace AND campaign_id = :campaign
+    AND number > :after AND number <= :until
+    AND state IN ('waiting', 'ready') AND planned_at IS NOT NULL;
+
 -- The mails of a campaign by where they stand, and why.
 -- name: campaign_totals
 SELECT state, CASE WHEN state IN ('stopped', 'dead') THEN reason END, count(*)

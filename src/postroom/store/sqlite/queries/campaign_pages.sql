@@ -66,7 +66,11 @@ WHERE (:status IS NULL OR e.status = :status)
             SELECT 1
             FROM postroom_campaign_mails m
             WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
-                AND m.state = :mail
+                AND CASE :mail
+                    WHEN 'waiting' THEN m.state IN ('waiting', 'ready', 'leaving')
+                    WHEN 'in_doubt' THEN m.state = 'leaving' AND m.email_status = 'in_doubt'
+                    ELSE m.state = :mail
+                END
         )
     )
     AND (
@@ -87,7 +91,7 @@ WHERE e.workspace = :workspace AND e.campaign_id = :campaign AND e.prospect_id =
 
 -- The mails that some emails are, as a list of what came back shows them.
 -- name: mails_returned
-SELECT m.email_id, m.workspace, m.campaign_id, m.prospect_id, p.address, m.step, m.subject, e.status
+SELECT m.email_id, m.workspace, m.campaign_id, m.prospect_id, p.address, m.step, m.subject, e.status, e.updated_at
 FROM postroom_campaign_mails m
 JOIN postroom_prospects p ON p.workspace = m.workspace AND p.id = m.prospect_id
 LEFT JOIN postroom_enrolments e

@@ -185,6 +185,9 @@ class Campaign:
     finished_at: datetime | None = None
     launched_to: int = 0
     """The number of the last enrolment that a launch has gone through."""
+    carried_to: int | None = None
+    """The number of the last enrolment to which its being cancelled, or launched again, has come; None once it has to
+    all."""
 
     @property
     def unlaunched(self) -> bool:

@@ -13,6 +13,7 @@ from postroom.campaigns.looking.explaining import Explained, explain
 from postroom.campaigns.looking.totals import Discrepancy, Totals, discrepancies, totals_of
 from postroom.campaigns.sending.acting import (
     cancel_campaign,
+    cancelled_through,
     pause_campaign,
     pause_prospect,
     resume_campaign,
@@ -95,9 +96,13 @@ class CampaignActs(Shell):
 
     @does_in_steps
     def cancel(self, workspace: str, id: str, *, by: By, workspaces: Workspaces = None) -> Course[Stopped]:
-        """Let nothing of a campaign leave ever again, unless it is launched again on purpose."""
+        """Let nothing of a campaign leave ever again, unless it is launched again on purpose.
+
+        That holds at once. Stopped before it has come to all of its people, the same again, or a worker, does the rest.
+        """
         check_seen(workspace, workspaces)
-        done = yield from on_record(cancel_campaign(workspace, id), by, "campaign_cancel", workspace, campaign=id)
+        goes_on = yield from on_record(cancel_campaign(workspace, id), by, "campaign_cancel", workspace, campaign=id)
+        done = (yield from cancelled_through(workspace, id)) if goes_on else Stopped()
         yield from replan(workspace)  # the places of its mails are for others
         return done
 

@@ -14,8 +14,8 @@ from enum import StrEnum
 
 from postroom.accounts.audit import acts_on_prospect
 from postroom.accounts.values import AuditEntry
+from postroom.campaigns.books.mails import PREVIOUS
 from postroom.campaigns.looking.one_prospect import DatedMail, Standing, mails_of_prospect, standings_of
-from postroom.campaigns.sending.reconciling import PREVIOUS
 from postroom.campaigns.values import Prospect
 from postroom.operate.values import Workspaces
 from postroom.store.kept_returns import emails_returned, returns_at_address, returns_of_emails

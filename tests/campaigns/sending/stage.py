@@ -15,9 +15,11 @@ from postroom.campaigns.drafts.campaigns import add_campaign, enrol, enrolments_
 from postroom.campaigns.drafts.prospects import Arrival, take_in
 from postroom.campaigns.drafts.sequences import add_sequence
 from postroom.campaigns.drafts.workspace import put_sender, put_workspace_settings, workspace_settings
+from postroom.campaigns.sending.acting import cancel_campaign, cancelled_through
 from postroom.campaigns.sending.launching import Launched, launch
 from postroom.campaigns.sending.objecting import objection_to, take_place
 from postroom.campaigns.sending.tick import Clerk, Tick, tick
+from postroom.campaigns.stopping.stops import Stopped
 from postroom.campaigns.values import Campaign, Enrolment, Prospect, Sender, Step, WorkspaceSettings
 from postroom.campaigns.values import Sequence as Sequel
 from postroom.store import claims
@@ -106,6 +108,11 @@ class Stage:
 
     def launch(self, id: str = "spring", **how: Any) -> Launched:
         return self.go_through(launch(self.workspace, id, **how))
+
+    def cancel(self, id: str = "spring") -> Stopped:
+        """All of it: what is cancelled, and what follows for its people."""
+        goes_on = self.run(cancel_campaign(self.workspace, id))
+        return self.go_through(cancelled_through(self.workspace, id)) if goes_on else Stopped()
 
     def launched(self, *args: Any, **fields: Any) -> None:
         """Everything at once: a sender, a draft, its launch."""

@@ -273,3 +273,15 @@ def test_books_that_do_not_add_up_are_told(stage: Stage) -> None:
         "mails: 2 expected, 1 found",
         "used on 2026-03-09: 1 expected, 2 found",
     ]
+
+
+def test_who_waits_for_nothing_is_told(stage: Stage) -> None:
+    """Nobody would ever conclude that they have ended, and the campaign would run for ever."""
+    stage.settings()
+    stage.launched("spring", 2, (0, 0))
+    tables = stage.outbox.database.dialect.tables
+    with stage.outbox.transaction() as connection:
+        connection.execute(f"UPDATE {tables}campaign_mails SET state = 'stopped' WHERE prospect_id = 'p2' AND step = 1")
+
+    [told] = stage.go_through(discrepancies(SHOP, "spring"))
+    assert str(told) == "people who wait for mail of which nothing can leave: 0 expected, 1 found"

@@ -17,7 +17,8 @@ from postroom.campaigns.drafts.checking import check_draft
 from postroom.campaigns.drafts.forecasting import forecast_of
 from postroom.campaigns.drafts.readiness import insist_on_readiness
 from postroom.campaigns.drafts.sequences import edit_sequence
-from postroom.campaigns.sending.acting import cancel_campaign, pause_campaign, pause_prospect, resume_campaign
+from postroom.campaigns.looking.totals import discrepancies
+from postroom.campaigns.sending.acting import pause_campaign, pause_prospect, resume_campaign
 from postroom.campaigns.sending.launching import launch
 from postroom.campaigns.sending.replanning import replan
 from postroom.campaigns.stopping.stops import stop_prospect
@@ -27,7 +28,7 @@ from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.store.plan import Course, Plan, drive
 from postroom.store.suppressions import Stop, suppress
 from postroom.vocabulary import CampaignStatus, EnrolmentStatus, MailState, SuppressionReason, SuppressionScope
-from tests.campaigns.sending.stage import MONDAY, OFFICE, SHOP, Stage, fails, step
+from tests.campaigns.sending.stage import MONDAY, OFFICE, SHOP, Stage, fails, sent, step
 
 
 def some_of(course: Course[object], stage: Stage, plans: int) -> None:
@@ -281,7 +282,7 @@ def test_a_forecast_passes_over_whom_the_launch_passes_over_and_says_why(stage: 
 def test_a_draft_that_was_cancelled_is_checked_before_it_is_launched_again(stage: Stage) -> None:
     """E10: nothing of it has ever passed a check."""
     stage.draft(prospects=1, senders=())
-    stage.run(cancel_campaign(SHOP, "spring"))
+    stage.cancel()
     insisting = insist_on_readiness(SHOP, "spring", now=stage.clock.now, rules=stage.outbox.rules, portals={})
     with pytest.raises(InvalidCampaign) as refused:
         stage.go_through(insisting)
@@ -316,7 +317,7 @@ def test_a_campaign_that_was_cancelled_during_its_launch_is_launched_whole_on_pu
     stage.draft(prospects=4, delays=(0, 0))
     some_of(launch(SHOP, "spring", batch=2), stage, 2)
     stage.send()
-    stage.run(cancel_campaign(SHOP, "spring"))
+    stage.cancel()
     assert {each.status for each in stage.enrolments().values()} == {EnrolmentStatus.STOPPED}
     stage.nothing_leaves()
     launched = stage.launch(again=True)
@@ -334,13 +335,71 @@ def test_only_what_leaves_after_all_counts_as_revived(stage: Stage) -> None:
     stage.launched("spring", 3, (0, 1))
     stage.send()
     email = stage.claim()
-    stage.run(cancel_campaign(SHOP, "spring"))
+    stage.cancel()
     stage.settle(fails(email, stage.clock.now, minutes=0))
     stage.nothing_leaves()
     launched = stage.launch(again=True)
 
     assert (launched.scheduled, launched.revived, launched.skipped) == (0, 3, {"already_scheduled": 1})
     assert sorted(stage.states().values()) == ["ready", "ready", "sent", "stopped", "stopped", "waiting"]
+
+
+def test_what_was_cancelled_a_moment_ago_does_not_count_as_revived(stage: Stage) -> None:
+    """No worker has looked since."""
+    stage.settings()
+    stage.launched("spring", 1, (0, 0))
+    email = stage.claim()
+    stage.settle(fails(email, stage.clock.now))
+    stage.cancel()
+    launched = stage.launch(again=True)
+
+    assert (launched.revived, launched.skipped) == (0, {"already_scheduled": 1})
+    assert launched.status is CampaignStatus.COMPLETED
+
+
+def test_what_had_been_cancelled_is_sent_after_all_when_somebody_says_so(stage: Stage) -> None:
+    """The campaign was launched again and the email replayed: nothing speaks against it, or against what follows."""
+    stage.settings()
+    stage.launched("spring", 1, (0, 0))
+    email = stage.claim()
+    stage.settle(fails(email, stage.clock.now))
+    stage.nothing_leaves()
+    stage.cancel()
+    stage.launch(again=True)
+    stage.outbox.replay(email.id)
+    stage.send_until(MONDAY + timedelta(days=1))
+
+    assert [each.key for each in stage.log] == ["p1:spring-words:1", "p1:spring-words:2"]
+    assert stage.campaign().status is CampaignStatus.COMPLETED
+    assert stage.go_through(discrepancies(SHOP, "spring")) == ()
+
+
+def test_what_left_in_spite_of_a_cancel_is_not_forecast_again(stage: Stage) -> None:
+    stage.settings(OFFICE)
+    stage.clock.now = MONDAY + timedelta(hours=1)
+    stage.launched("spring", 1, (0, 1))
+    email = stage.claim()
+    stage.cancel()
+    stage.settle(sent(email))
+    stage.nothing_leaves()
+    stage.launch(again=True)
+
+    assert stage.run(forecast_of(SHOP, "spring", now=stage.clock.now)).mails == 1
+    assert stage.enrolments()["p1"].next_step == 2
+
+
+def test_who_got_everything_in_spite_of_a_cancel_has_completed_it_when_it_is_launched_again(stage: Stage) -> None:
+    stage.settings()
+    stage.launched("spring", 2)
+    email = stage.claim()
+    stage.cancel()
+    stage.settle(sent(email))
+    stage.nothing_leaves()
+    assert stage.enrolments()["p1"].reason == "campaign_cancelled"
+    stage.launch(again=True)
+
+    assert {id: each.status.value for id, each in stage.enrolments().items()} == {"p1": "completed", "p2": "active"}
+    assert stage.go_through(discrepancies(SHOP, "spring")) == ()
 
 
 def test_another_workspace_s_campaign_cannot_be_launched(stage: Stage) -> None:

@@ -12,7 +12,6 @@ from postroom.campaigns import RampUp, SendingSettings, window_day_at
 from postroom.campaigns.books.mails import ring
 from postroom.campaigns.looking.explaining import explain
 from postroom.campaigns.sending.acting import (
-    cancel_campaign,
     pause_campaign,
     pause_prospect,
     resume_campaign,
@@ -381,7 +380,7 @@ def test_a_cancelled_campaign_sends_nothing_and_is_launched_again_only_on_purpos
     stage.launched("spring", 3, (0, 0))
     first = stage.send()
     email = stage.claim()
-    stopped = stage.run(cancel_campaign(SHOP, "spring"))
+    stopped = stage.cancel()
     assert stopped.mails > 0
     stage.settle(fails(email, stage.clock.now, minutes=0))
     assert stage.nothing_leaves() is None

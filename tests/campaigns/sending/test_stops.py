@@ -14,7 +14,6 @@ import pytest
 from postroom.campaigns.looking.explaining import explain
 from postroom.campaigns.looking.totals import discrepancies, totals_of
 from postroom.campaigns.sending.acting import (
-    cancel_campaign,
     pause_campaign,
     pause_prospect,
     resume_campaign,
@@ -29,7 +28,7 @@ from postroom.returns.recording import record_returns
 from postroom.returns.unsubscribing.asking import Wish
 from postroom.returns.unsubscribing.recording import resubscribed, unsubscribed
 from postroom.sealing import Ticket
-from postroom.store.contract import Claimed
+from postroom.store.contract import Claimed, Settlement
 from postroom.store.plan import Plan, ask, ask_sql
 from postroom.store.returns import Mention, Note, Noted
 from postroom.store.suppressions import Stop, suppressions
@@ -43,7 +42,7 @@ from postroom.vocabulary import (
     SuppressionReason,
     SuppressionScope,
 )
-from tests.campaigns.sending.stage import MONDAY, OPEN_ALWAYS, SHOP, Stage, dead, fails, sent
+from tests.campaigns.sending.stage import MONDAY, OPEN_ALWAYS, SHOP, Fate, Stage, dead, fails, in_doubt, sent
 
 WAITED_FOR = "SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid))"
 _ids = count(1)
@@ -239,7 +238,7 @@ def test_nobody_is_put_off_by_who_writes_in_their_name(two: Stage) -> None:
 
 
 def test_who_answers_a_cancelled_campaign_is_not_in_it_when_it_is_launched_again_p12(two: Stage) -> None:
-    two.run(cancel_campaign(SHOP, "spring"))
+    two.cancel()
     came_back(two, about(two, Return.REPLIED, "p1:spring-words:1"))
     two.launch("spring", again=True)
     two.send_until(MONDAY + timedelta(days=4))
@@ -251,7 +250,7 @@ def test_who_answers_a_cancelled_campaign_is_not_in_it_when_it_is_launched_again
 
 
 def test_who_is_stopped_by_hand_after_a_cancel_is_not_in_it_when_it_is_launched_again(two: Stage) -> None:
-    two.run(cancel_campaign(SHOP, "spring"))
+    two.cancel()
     assert two.run(stop_in_campaign(SHOP, "spring", "p1", reason="asked on the phone")).campaigns == ("spring",)
     assert not two.run(stop_in_campaign(SHOP, "spring", "p1", reason="asked on the phone"))
     two.launch("spring", again=True)
@@ -267,7 +266,7 @@ def test_who_was_paused_before_a_cancel_is_so_when_it_is_launched_again(stage: S
     stage.settings()
     stage.launched("spring", 2, (0, 0))
     stage.run(pause_prospect(SHOP, "spring", "p1"))
-    stage.run(cancel_campaign(SHOP, "spring"))
+    stage.cancel()
     stage.launch("spring", again=True)
     stage.send_until(MONDAY + timedelta(days=2))
 
@@ -295,12 +294,126 @@ def test_who_is_stopped_by_hand_after_a_dead_step_gets_nothing_when_it_is_retrie
     assert balanced(stage, "spring")
 
 
+def fails_for_now(email: Claimed) -> Settlement:
+    return fails(email, MONDAY)
+
+
+def is_in_doubt(email: Claimed) -> Settlement:
+    return in_doubt(email, None)
+
+
+@pytest.mark.parametrize("fate", [fails_for_now, is_in_doubt])
+def test_who_is_stopped_by_hand_gets_nothing_of_what_is_replayed(stage: Stage, fate: Fate) -> None:
+    """Whatever their mail was about when they were stopped: retrying, in hand, or in doubt."""
+    stage.settings()
+    stage.launched("spring", 1, (0, 0))
+    email = stage.claim()
+    stage.settle(fate(email))
+    stage.tick()
+    stage.run(stop_in_campaign(SHOP, "spring", "p1", reason="asked on the phone"))
+    if stage.outbox.get(email.id).status is Status.IN_DOUBT:
+        stage.outbox.retry(email.id)
+    stage.nothing_leaves()
+    assert stage.outbox.get(email.id).status is Status.CANCELLED
+    stage.outbox.replay(email.id)
+    stage.nothing_leaves()
+
+    assert stage.outbox.get(email.id).status is Status.CANCELLED
+    assert stage.enrolments()["p1"].reason == "asked on the phone"
+    assert set(stage.states().values()) == {"stopped"}
+    assert stage.campaign().status is CampaignStatus.COMPLETED
+    assert balanced(stage, "spring")
+
+
+def test_who_is_stopped_by_hand_while_their_mail_is_in_hand_gets_nothing_of_it_when_it_is_replayed(
+    stage: Stage,
+) -> None:
+    stage.settings()
+    stage.launched("spring", 1, (0, 0))
+    email = stage.claim()
+    stage.run(stop_in_campaign(SHOP, "spring", "p1", reason="asked on the phone"))
+    stage.settle(fails(email, stage.clock.now))
+    stage.nothing_leaves()
+    stage.outbox.replay(email.id)
+    stage.nothing_leaves()
+
+    assert stage.outbox.get(email.id).status is Status.CANCELLED
+    assert stage.campaign().status is CampaignStatus.COMPLETED
+    assert balanced(stage, "spring")
+
+
+@pytest.mark.parametrize("reason", ["permanent", "asked on the phone"])
+def test_a_stop_by_hand_holds_also_where_it_says_what_the_mail_says(stage: Stage, reason: str) -> None:
+    stage.settings()
+    stage.launched("spring", 1, (0, 0))
+    email = stage.claim()
+    stage.settle(dead(email))
+    stage.nothing_leaves()
+    assert stage.enrolments()["p1"].reason == "permanent"
+    stage.run(stop_in_campaign(SHOP, "spring", "p1", reason=reason))
+    stage.outbox.retry(email.id)
+    stage.nothing_leaves()
+
+    assert stage.enrolments()["p1"].status is EnrolmentStatus.STOPPED
+    assert stage.outbox.get(email.id).status is Status.CANCELLED
+
+
+def test_whom_an_entry_has_stopped_stays_so_when_it_is_taken_away(stage: Stage) -> None:
+    """Who comes back is not mailed by surprise."""
+    stage.settings()
+    stage.launched("spring", 1, (0, 0))
+    email = stage.claim()
+    stage.settle(fails(email, stage.clock.now))
+    entry = stage.outbox.suppress("p1@example.org")
+    stage.nothing_leaves()
+    assert stage.outbox.unsuppress(entry.id)
+    stage.outbox.replay(email.id)
+    stage.nothing_leaves()
+
+    assert stage.campaign().status is CampaignStatus.COMPLETED
+    assert balanced(stage, "spring")
+
+
+def test_what_a_mail_has_ended_goes_on_when_it_is_sent_after_all(stage: Stage) -> None:
+    stage.settings()
+    stage.launched("spring", 1, (0, 0))
+    email = stage.claim()
+    stage.settle(dead(email))
+    stage.nothing_leaves()
+    assert stage.campaign().status is CampaignStatus.COMPLETED
+    stage.outbox.retry(email.id)
+    stage.send_until(MONDAY + timedelta(days=1))
+
+    assert [each.key for each in stage.log] == ["p1:spring-words:1", "p1:spring-words:2"]
+    assert stage.campaign().status is CampaignStatus.COMPLETED
+    assert balanced(stage, "spring")
+
+
+def test_who_was_paused_when_their_mail_was_given_up_is_so_when_it_is_retried(stage: Stage) -> None:
+    stage.settings()
+    stage.launched("spring", 1, (0, 0))
+    email = stage.claim()
+    stage.run(pause_prospect(SHOP, "spring", "p1"))
+    stage.settle(dead(email))
+    stage.nothing_leaves()
+    stage.outbox.retry(email.id)
+    stage.send_until(MONDAY + timedelta(hours=1))
+    assert stage.log == []
+    assert stage.enrolments()["p1"].status is EnrolmentStatus.PAUSED
+    assert balanced(stage, "spring")
+    stage.run(resume_prospect(SHOP, "spring", "p1"))
+    stage.send_until(MONDAY + timedelta(days=1))
+
+    assert [each.key for each in stage.log] == ["p1:spring-words:1", "p1:spring-words:2"]
+    assert stage.campaign().status is CampaignStatus.COMPLETED
+
+
 def test_what_a_person_replays_of_a_cancelled_campaign_leaves_nobody_in_it(stage: Stage) -> None:
     stage.settings()
     stage.launched("spring", 1, (0, 0))
     email = stage.claim()
     stage.settle(dead(email))
-    stage.run(cancel_campaign(SHOP, "spring"))
+    stage.cancel()
     stage.nothing_leaves()
     stage.outbox.retry(email.id)
     stage.nothing_leaves()

@@ -13,6 +13,7 @@ from random import Random
 import pytest
 
 from postroom import Email
+from postroom.campaigns.looking.totals import discrepancies
 from postroom.campaigns.sending.acting import pause_campaign
 from postroom.campaigns.sending.feed import CampaignFeed
 from postroom.campaigns.stopping.stops import stop_prospect
@@ -131,6 +132,28 @@ def test_a_launch_that_is_killed_goes_on_where_it_was(office: Office, live: Stag
     assert [list(row) for row in office.sql("SELECT count(*), count(DISTINCT key) FROM {campaign_mails}")] == [
         [3_000, 3_000]
     ]
+
+
+@pytest.mark.parametrize("again", [[], ["--again"]], ids=["cancelled", "launched again"])
+def test_what_is_killed_while_it_comes_to_its_people_is_done_by_a_worker(
+    office: Office, live: Stage, again: list[str]
+) -> None:
+    live.settings(replace(OPEN_ALWAYS, daily_quota=0))
+    live.launched("spring", 2_500, (0, 1))
+    if again:
+        live.cancel()
+    act = ["launch", *again] if again else ["cancel"]
+    environment = office.environment() | LINKS | {"POSTROOM_FAILPOINT": "campaign_carrying:2"}
+    killed = office.start("campaign", act[0], "spring", "--workspace", SHOP, *act[1:], environment=environment)
+    assert killed.wait(PATIENCE) == -signal.SIGKILL, office.logs()
+    assert live.campaign().carried_to == 1_000
+    running = office.start_worker(**LINKS)
+    wait_until(lambda: live.campaign().carried_to is None)
+    office.dismiss([running])
+
+    counted = office.sql("SELECT status, count(*) FROM {enrolments} GROUP BY status")
+    assert [list(row) for row in counted] == [["active" if again else "stopped", 2_500]]
+    assert live.go_through(discrepancies(SHOP, "spring")) == ()
 
 
 def test_after_a_pause_nothing_is_handed_over(office: Office, live: Stage) -> None:

@@ -22,6 +22,8 @@ GONE = "gone"
 """In the place of a status: the email went away and was not sent."""
 PAUSED = "paused"
 """Why the mail of a paused prospect waits."""
+PREVIOUS = "previous_step"
+"""Why mails are stopped behind one that was given up."""
 CANCELLED = "campaign_cancelled"
 """Why the mail of a cancelled campaign is stopped; a relaunch brings back what was stopped for this."""
 

@@ -166,7 +166,10 @@ def _read_waiting(row: Row) -> Waiting:
 
 
 def read_campaign(row: Row) -> Campaign:
-    id, name, sequence_id, status, created_at, launched_at, paused_at, pause_reason, finished_at, launched_to = row
+    (
+        id, name, sequence_id, status, created_at, launched_at, paused_at, pause_reason, finished_at, launched_to,
+        carried_to,
+    ) = row  # fmt: skip
     return Campaign(
         id=id,
         name=name,
@@ -178,6 +181,7 @@ def read_campaign(row: Row) -> Campaign:
         pause_reason=pause_reason,
         finished_at=moment(finished_at),
         launched_to=int(launched_to),
+        carried_to=None if carried_to is None else int(carried_to),
     )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from postroom.campaigns.books.mails import CANCELLED, PAUSED, ring
-from postroom.campaigns.sending.launching import ON_PURPOSE, Launched, held_campaign, launch, set_campaign
+from postroom.campaigns.books.mails import PAUSED, ring
+from postroom.campaigns.sending.carrying import BATCH, carried_through, held_campaign, set_campaign, turn_campaign
+from postroom.campaigns.sending.launching import ON_PURPOSE, Launched, launch
 from postroom.campaigns.sending.replanning import replan
 from postroom.campaigns.stopping.limits import count_anew_if_over
 from postroom.campaigns.stopping.stops import Stopped, stop_enrolments
@@ -38,17 +39,23 @@ def _resumed(workspace: str, id: str) -> Plan[None]:
         yield from set_campaign(workspace, id, CampaignStatus.RUNNING)
 
 
-def cancel_campaign(workspace: str, id: str) -> Plan[Stopped]:
-    """Nothing of it leaves ever again, unless it is launched again on purpose; what that has stopped."""
+def cancel_campaign(workspace: str, id: str) -> Plan[bool]:
+    """Nothing of it leaves ever again, unless it is launched again on purpose; whether that is still to come to its
+    people, with `cancelled_through`: they and their mails say so then."""
     campaign = yield from _held_in(
         workspace, id, CampaignStatus.DRAFT, CampaignStatus.RUNNING, CampaignStatus.PAUSED, CampaignStatus.CANCELLED
     )
-    if campaign.status is CampaignStatus.CANCELLED:
-        return Stopped()
-    yield from set_campaign(workspace, id, CampaignStatus.CANCELLED)
     if campaign.status is CampaignStatus.DRAFT:  # nobody has a version or a sender yet, and a launch gives them theirs
-        return Stopped()
-    return (yield from stop_enrolments(workspace, CANCELLED, campaign=id, ends=EnrolmentStatus.STOPPED))
+        yield from set_campaign(workspace, id, CampaignStatus.CANCELLED)
+    elif campaign.status is not CampaignStatus.CANCELLED:
+        yield from turn_campaign(workspace, id, CampaignStatus.CANCELLED)
+    return (yield from held_campaign(workspace, id)).carried_to is not None
+
+
+def cancelled_through(workspace: str, id: str, *, batch: int = BATCH) -> Course[Stopped]:
+    """Stop what a cancelled campaign still has; what the cancellation has stopped, whoever did a part of it."""
+    done = yield from carried_through(workspace, id, batch=batch)
+    return Stopped(campaigns=(id,), mails=done.mails)
 
 
 def pause_prospect(workspace: str, campaign_id: str, prospect_id: str) -> Plan[None]:
@@ -103,11 +110,7 @@ def _turn_prospect(workspace: str, campaign_id: str, prospect_id: str, status: E
         campaign=campaign_id,
         prospect=prospect_id,
         status=status,
-        next_step=None,
-        last_sent_on=None,
-        reason=None,
         was=[EnrolmentStatus.ACTIVE.value, EnrolmentStatus.PAUSED.value],
-        because=None,
     )
 
 

@@ -21,16 +21,19 @@ from datetime import datetime
 from typing import Any
 
 from postroom.campaigns.arithmetic.keys import StepKey
-from postroom.campaigns.books.mails import CANCELLED, FIRST_DAY, PAUSED, ring, store_clock
-from postroom.campaigns.drafts.campaigns import enrolments_after, read_campaign, senders_of
+from postroom.campaigns.books.mails import FIRST_DAY, PAUSED, ring, store_clock
+from postroom.campaigns.drafts.campaigns import enrolments_after, senders_of
 from postroom.campaigns.drafts.passing import ALREADY, SUPPRESSED
 from postroom.campaigns.drafts.sequences import sequence_in_launch
+from postroom.campaigns.drafts.workspace import workspace_settings
+from postroom.campaigns.sending.carrying import Carried, carried_through, held_campaign, set_campaign, turn_campaign
+from postroom.campaigns.sending.reconciling import reconcile
 from postroom.campaigns.sending.replanning import replan
 from postroom.campaigns.stopping.stops import ends_by
 from postroom.campaigns.stopping.suppressing import covering
 from postroom.campaigns.values import Campaign, Enrolment, Sender, Sequence
 from postroom.claim.failpoint import reach
-from postroom.errors import InvalidCampaign, NotInWorkspace
+from postroom.errors import InvalidCampaign
 from postroom.store.ids import new_id
 from postroom.store.plan import Copy, Course, Plan, Row, ask
 from postroom.store.suppressions import Suppression, suppressions_of
@@ -69,21 +72,6 @@ class _Tally:
     skipped: Counter[str] = field(default_factory=Counter)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Begun:
-    """A launch before its first batch."""
-
-    campaign: Campaign
-    before: int
-    """How many prospects an earlier launch has gone through …"""
-    revived: Mapping[int, int]
-    """… and how many mails of these wait again, by the prospect's number."""
-
-    @property
-    def already_scheduled(self) -> int:
-        return self.before - len(self.revived)
-
-
 def launch(
     workspace: str,
     id: str,
@@ -98,10 +86,12 @@ def launch(
     it is. `progress` is told how many prospects were gone through.
     """
     tally = _Tally()
-    begun = yield _begin(workspace, id, again=again)
-    campaign = begun.campaign
+    while again and (yield _concluded(workspace, id)):
+        pass
+    campaign = yield _begin(workspace, id, again=again)
+    back = Carried() if campaign.carried_to is None else (yield from carried_through(workspace, id, batch=batch))
     if campaign.status is CampaignStatus.RUNNING:
-        tally.skipped[ALREADY] += begun.already_scheduled
+        tally.skipped[ALREADY] += campaign.launched_to - back.people
         while True:
             campaign, seen = yield _batch(workspace, id, batch, tally)
             progress(seen)
@@ -111,7 +101,7 @@ def launch(
             yield from replan(workspace)
     return Launched(
         scheduled=tally.scheduled,
-        revived=sum(begun.revived.values()),
+        revived=back.mails,
         skipped=dict(+tally.skipped),
         errors=_errors(campaign),
         status=campaign.status,
@@ -137,53 +127,29 @@ def _errors(campaign: Campaign) -> tuple[str, ...]:
 # ---------------------------------------------------------------- the beginning
 
 
-def _begin(workspace: str, id: str, *, again: bool) -> Plan[_Begun]:
-    """Have the campaign run, and what was cancelled of it wait again."""
+def _concluded(workspace: str, id: str) -> Plan[bool]:
+    """Draw the conclusions of what became of mails meanwhile, so that only what can leave comes back; whether there may
+    be more. An email that was cancelled a moment ago is still on its way until then."""
+    yield from ring(workspace)
+    yield from held_campaign(workspace, id)
+    settings = (yield from workspace_settings(workspace)).sending
+    return (yield from reconcile(workspace, settings, now=(yield from store_clock())))
+
+
+def _begin(workspace: str, id: str, *, again: bool) -> Plan[Campaign]:
+    """Have the campaign run, and what was cancelled of it wait again from then on."""
     yield from ring(workspace)
     campaign = yield from held_campaign(workspace, id)
-    revived: Mapping[int, int] = {}
     match campaign.status:
         case CampaignStatus.CANCELLED if not again:
             raise InvalidCampaign("status", f"the campaign {id!r} was cancelled", ON_PURPOSE)
         case CampaignStatus.CANCELLED:
-            revived = yield from _back_from_cancelled(workspace, id)
-            yield from set_campaign(workspace, id, CampaignStatus.RUNNING)
+            yield from turn_campaign(workspace, id, CampaignStatus.RUNNING)
         case CampaignStatus.DRAFT:
             yield from set_campaign(workspace, id, CampaignStatus.RUNNING)
         case _:
             pass
-    running = yield from held_campaign(workspace, id)
-    return _Begun(campaign=running, before=campaign.launched_to, revived=revived)
-
-
-def _back_from_cancelled(workspace: str, id: str) -> Plan[Mapping[int, int]]:
-    """What had not left waits again: how many mails of each prospect, by number.
-
-    An email that was cancelled stays so, and with it what would have followed. Who was paused is so again.
-    """
-    enrolments = yield ask("revive_enrolments", workspace=workspace, campaign=id, reason=CANCELLED)
-    rows = yield ask("revive_mails", workspace=workspace, campaign=id, reason=CANCELLED)
-    revived = Counter(int(number) for _, number in rows)
-    stranded = yield ask("end_stranded", workspace=workspace, campaign=id, reason=CANCELLED)
-    for (number,) in stranded:
-        yield ask("stop_following", workspace=workspace, campaign=id, number=number, step=0, reason=CANCELLED)
-        revived.pop(int(number), None)
-    for prospect, status in enrolments:
-        if status == EnrolmentStatus.PAUSED:
-            yield ask("hold_mails", workspace=workspace, campaign=id, prospect=prospect, reason=PAUSED)
-    return revived
-
-
-def held_campaign(workspace: str, id: str) -> Plan[Campaign]:
-    """A campaign, held until the transaction ends."""
-    rows = yield ask("lock_campaign", workspace=workspace, id=id)
-    if not rows:
-        raise NotInWorkspace("campaign", id, workspace, "`postroom campaign list` shows those there are")
-    return read_campaign(rows[0])
-
-
-def set_campaign(workspace: str, id: str, status: CampaignStatus, *, reason: str | None = None) -> Plan[None]:
-    yield ask("set_campaign", workspace=workspace, campaign=id, status=status, reason=reason)
+    return (yield from held_campaign(workspace, id))
 
 
 # ---------------------------------------------------------------- some of them
@@ -244,7 +210,7 @@ def _batch(workspace: str, id: str, size: int, tally: _Tally) -> Plan[tuple[Camp
     """Launch the next prospects; the campaign as it stands, and how many there were."""
     yield from ring(workspace)
     campaign = yield from held_campaign(workspace, id)
-    if campaign.status is not CampaignStatus.RUNNING:
+    if campaign.status is not CampaignStatus.RUNNING or campaign.carried_to is not None:  # somebody launches it again
         return campaign, 0
     enrolments = yield from enrolments_after(workspace, id, campaign.launched_to, limit=size)
     if not enrolments:

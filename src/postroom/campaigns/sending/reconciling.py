@@ -24,7 +24,18 @@ from datetime import date, datetime, timedelta
 from postroom.campaigns.arithmetic.settings import SendingSettings
 from postroom.campaigns.arithmetic.window import local_date, openings, window_day_at
 from postroom.campaigns.books.counting import count_mail
-from postroom.campaigns.books.mails import GONE, PAUSED, Mail, mails_of_enrolment, put_mail, read_mail, written_day
+from postroom.campaigns.books.mails import (
+    CANCELLED,
+    GONE,
+    PAUSED,
+    PREVIOUS,
+    Mail,
+    mails_of_enrolment,
+    put_mail,
+    read_mail,
+    written_day,
+)
+from postroom.campaigns.drafts.campaigns import read_campaign
 from postroom.campaigns.drafts.sequences import steps_of
 from postroom.campaigns.sending.senders import heed_refusal
 from postroom.campaigns.stopping.limits import count_mail_of
@@ -35,9 +46,6 @@ from postroom.vocabulary import CampaignStatus, DeadReason, EnrolmentStatus, Mai
 
 MOST = 100
 """Conclusions in one transaction."""
-
-PREVIOUS = "previous_step"
-"""Why mails are stopped behind one that was given up."""
 
 OPEN = (EnrolmentStatus.ACTIVE, EnrolmentStatus.PAUSED)
 """Enrolments that are still to get something."""
@@ -110,16 +118,17 @@ def _sent(workspace: str, mail: Mail, present: _Present) -> Plan[None]:
     if mail.state is MailState.SENT:
         yield from put_mail(mail)
         return
-    if mail.state in ENDED:
+    if mail.state in ENDED and (yield from _campaign_goes_on(workspace, mail)):
         yield from _revive(workspace, mail)
     day = mail.day or present.day
     yield from count_mail(workspace, mail.sender_id, day, used=0 if mail.day else 1, accepted=1)
     yield from put_mail(replace(mail, state=MailState.SENT, day=day, reason=None))
     yield from count_mail_of(workspace, mail.campaign_id, left_at=mail.left_at, sent=1)
+    yield from _note_sent(workspace, mail, day)
     mails = yield from mails_of_enrolment(workspace, mail.campaign_id, mail.number)
     following = next((each for each in mails if each.step == mail.step + 1), None)
     if following is None:
-        yield from _set_enrolment(workspace, mail, EnrolmentStatus.COMPLETED, day=day)
+        yield from _all_sent(workspace, mail)
         yield from _complete(workspace, mail)
     else:
         yield from _follow(workspace, mail, following, day, present)
@@ -128,7 +137,6 @@ def _sent(workspace: str, mail: Mail, present: _Present) -> Plan[None]:
 def _follow(workspace: str, mail: Mail, following: Mail, day: date, present: _Present) -> Plan[None]:
     """The next step is due so many days after this one has really left."""
     status = yield from enrolment_status(workspace, mail)
-    yield from _set_enrolment(workspace, mail, status, day=day)
     steps = yield from steps_of(workspace, mail.sequence_id, mail.sequence_version)
     due = day + timedelta(days=steps[following.step - 1].delay_days)
     # The plan holds for this step as long as the one before has left on the day that it was planned for.
@@ -153,32 +161,53 @@ def _came_back(workspace: str, mail: Mail) -> Plan[None]:
         yield from _revive(workspace, mail)
     mail = yield from _released(workspace, mail)
     yield from heed_refusal(workspace, mail)
-    status = yield from enrolment_status(workspace, mail)
-    if goes_on and status in OPEN:
+    if goes_on and (yield from _prospect_goes_on(workspace, mail)):
         yield from put_mail(replace(mail, state=MailState.LEAVING, reason=None))
         return
     yield from acts.cancel([mail.id], actor=None, strict=False)
-    reason = mail.reason or (yield from _came_of(workspace, mail)) or status.value
-    yield from put_mail(replace(mail, state=MailState.STOPPED, email_status=Status.CANCELLED, reason=reason))
-    yield from _complete(workspace, mail)
+    ended = (yield from enrolment_status(workspace, mail)) if goes_on else CANCELLED
+    reason = mail.reason or (yield from _came_of(workspace, mail)) or str(ended)
+    mail = replace(mail, state=MailState.LEAVING, email_status=Status.CANCELLED)
+    yield from end_with(workspace, mail, MailState.STOPPED, reason)
 
 
 def _campaign_goes_on(workspace: str, mail: Mail) -> Plan[bool]:
     rows = yield ask("find_campaign", workspace=workspace, id=mail.campaign_id)
-    return bool(rows) and rows[0][3] != CampaignStatus.CANCELLED
+    return any(read_campaign(row).status is not CampaignStatus.CANCELLED for row in rows)
+
+
+def _prospect_goes_on(workspace: str, mail: Mail) -> Plan[bool]:
+    """Also one to whom it has not come yet that the campaign was launched again."""
+    rows = yield ask("find_enrolment", workspace=workspace, campaign=mail.campaign_id, prospect=mail.prospect_id)
+    [[status, _, reason]] = rows or [(EnrolmentStatus.STOPPED, 0, None)]
+    if status in OPEN or reason != CANCELLED:
+        return status in OPEN
+    campaigns = yield ask("find_campaign", workspace=workspace, id=mail.campaign_id)
+    behind = [read_campaign(row).carried_to for row in campaigns]
+    return any(carried_to is not None and carried_to < mail.number for carried_to in behind)
 
 
 def _revive(workspace: str, mail: Mail) -> Plan[None]:
-    """A person has it sent after all, or it turns out that it was: what ended because of it goes on."""
-    yield from _change_enrolment(workspace, mail, EnrolmentStatus.ACTIVE, was=(EnrolmentStatus.STOPPED,))
-    yield ask("reopen_campaign", workspace=workspace, campaign=mail.campaign_id)
-    yield ask(
-        "revive_mails_of_enrolment",
+    """A person has it sent after all, or it turns out that it was: what ended because of it goes on, and with it all
+    that would have followed. Whom anything else has stopped, before or since, stays so."""
+    ended_by_it = yield ask(
+        "revive_enrolment",
         workspace=workspace,
         campaign=mail.campaign_id,
-        number=mail.number,
-        reason=PREVIOUS,
+        prospect=mail.prospect_id,
+        step=mail.step,
+        reason=mail.reason,
     )
+    for (number,) in ended_by_it:
+        yield ask("reopen_campaign", workspace=workspace, campaign=mail.campaign_id)
+        yield ask(
+            "revive_mails_of_enrolment",
+            workspace=workspace,
+            campaign=mail.campaign_id,
+            number=number,
+            reason=PREVIOUS,
+            paused=PAUSED,
+        )
 
 
 # ---------------------------------------------------------------- the end
@@ -216,7 +245,14 @@ def end_with(workspace: str, mail: Mail, state: MailState, reason: str) -> Plan[
         step=mail.step,
         reason=PREVIOUS,
     )
-    yield from _set_enrolment(workspace, mail, EnrolmentStatus.STOPPED, reason=reason)
+    yield ask(
+        "end_enrolment_at_step",
+        workspace=workspace,
+        campaign=mail.campaign_id,
+        prospect=mail.prospect_id,
+        step=mail.step,
+        reason=reason,
+    )
     yield from _complete(workspace, mail)
 
 
@@ -240,37 +276,25 @@ def enrolment_status(workspace: str, mail: Mail) -> Plan[EnrolmentStatus]:
     return EnrolmentStatus(rows[0][0]) if rows else EnrolmentStatus.STOPPED
 
 
-def _set_enrolment(
-    workspace: str, mail: Mail, status: EnrolmentStatus, *, day: date | None = None, reason: str | None = None
-) -> Plan[None]:
-    """Where an enrolment stands that is open; one that was stopped stays so. With `day`, its mail was sent then."""
+def _note_sent(workspace: str, mail: Mail, day: date) -> Plan[None]:
+    """How far its enrolment has come, also where that was stopped: launched again, it goes on from there."""
     yield ask(
-        "set_enrolment",
+        "note_sent_step",
         workspace=workspace,
         campaign=mail.campaign_id,
         prospect=mail.prospect_id,
-        status=status,
-        next_step=None if day is None else mail.step + 1,
-        last_sent_on=written_day(day),
-        reason=reason,
-        was=[each.value for each in OPEN],
-        because=None,
+        step=mail.step,
+        day=written_day(day),
     )
 
 
-def _change_enrolment(
-    workspace: str, mail: Mail, status: EnrolmentStatus, *, was: tuple[EnrolmentStatus, ...]
-) -> Plan[None]:
-    """The same for one that ended because of this mail."""
+def _all_sent(workspace: str, mail: Mail) -> Plan[None]:
+    """An enrolment that is open is completed; one that was stopped stays so."""
     yield ask(
         "set_enrolment",
         workspace=workspace,
         campaign=mail.campaign_id,
         prospect=mail.prospect_id,
-        status=status,
-        next_step=None,
-        last_sent_on=None,
-        reason=None,
-        was=[each.value for each in was],
-        because=mail.reason,
+        status=EnrolmentStatus.COMPLETED,
+        was=[each.value for each in OPEN],
     )

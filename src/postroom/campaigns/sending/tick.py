@@ -36,6 +36,7 @@ from postroom.campaigns.drafts.rendering import TooSlow, Wording
 from postroom.campaigns.drafts.sequences import steps_of
 from postroom.campaigns.drafts.workspace import senders as senders_in
 from postroom.campaigns.drafts.workspace import workspace_settings
+from postroom.campaigns.sending.carrying import carry_on_in
 from postroom.campaigns.sending.reconciling import end_with, reconcile
 from postroom.campaigns.stopping.stops import stop_for
 from postroom.campaigns.stopping.suppressing import covering, stop_covered
@@ -135,6 +136,7 @@ def tick(
         return replace(_left_to_others(beat, error), unread=True)
     more = yield from reconcile(beat.workspace, settings.sending, now=now)
     more = (yield from stop_covered(beat.workspace, now=now)) or more
+    more = (yield from carry_on_in(beat.workspace)) or more
     reach("campaign_reconciled")
     opening = window_at(settings.sending, now)
     answer = yield from _asked(beat, settings.sending, now, opening)

@@ -79,24 +79,13 @@ def forget_covered(workspace: str, prospect: str) -> Plan[None]:
 
 
 def stop_enrolments(
-    workspace: str,
-    reason: str,
-    *,
-    prospect: str | None = None,
-    campaign: str | None = None,
-    ends: EnrolmentStatus,
+    workspace: str, reason: str, *, prospect: str, campaign: str | None = None, ends: EnrolmentStatus
 ) -> Plan[Stopped]:
-    """Stop a prospect, a campaign, or one in the other. The caller holds the workspace."""
-    whose = {"workspace": workspace, "campaign": campaign}
-    if prospect is None:
-        enrolments = yield ask("end_enrolments_of_campaign", **whose, status=ends, reason=reason)
-        stopped = yield ask("stop_mails_of_campaign", **whose, reason=reason)
-        emails = yield ask("emails_of_campaign", **whose)
-    else:
-        whose["prospect"] = prospect
-        enrolments = yield ask("end_enrolments_of_prospect", **whose, status=ends, reason=reason)
-        stopped = yield ask("stop_mails_of_prospect", **whose, reason=reason)
-        emails = yield ask("emails_of_prospect", **whose)
+    """Stop a prospect: in one campaign or, where none is named, in the workspace. The caller holds the workspace."""
+    whose = {"workspace": workspace, "prospect": prospect, "campaign": campaign}
+    enrolments = yield ask("end_enrolments_of_prospect", **whose, status=ends, reason=reason)
+    stopped = yield ask("stop_mails_of_prospect", **whose, reason=reason)
+    emails = yield ask("emails_of_prospect", **whose)
     waiting = [EmailId(id) for (id,) in emails]
     cancelled = yield from acts.cancel(waiting, actor=None, strict=False)
     campaigns = tuple(sorted({row[0] for row in (*enrolments, *stopped)}))

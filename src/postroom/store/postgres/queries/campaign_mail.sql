@@ -162,12 +162,13 @@ WHERE workspace = :workspace::text AND prospect_id = :prospect::text
     AND state IN ('waiting', 'ready')
 RETURNING campaign_id, email_id::text;
 
--- … or of a campaign.
+-- … or of some enrolments of a campaign.
 -- name: stop_mails_of_campaign
 {stopped_mails}
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text
+    AND number > :after::bigint AND number <= :upto::bigint
     AND state IN ('waiting', 'ready')
-RETURNING campaign_id, email_id::text;
+RETURNING number;
 
 -- Stop the steps of one enrolment that come after one.
 -- name: stop_following
@@ -178,27 +179,48 @@ SET state = 'stopped',
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND number = :number::bigint
     AND step > :step::integer AND state IN ('waiting', 'ready');
 
--- Mail that was stopped for a reason, and has never left, waits again where its enrolment is open. One probe for each
+-- Where the enrolment of a mail stands. One probe for each
 -- mail: EXISTS would be made into a join, which is planned badly as long as nobody has counted the rows.
+-- fragment: status_of_enrolment
+(
+    SELECT n.status
+    FROM postroom.enrolments n
+    WHERE n.workspace = postroom.campaign_mails.workspace
+        AND n.campaign_id = postroom.campaign_mails.campaign_id
+        AND n.prospect_id = postroom.campaign_mails.prospect_id
+)
+
+-- Mail that was stopped for a reason, and has never left, waits again where its enrolment is open; of somebody who is
+-- paused, also where it would have its turn.
 -- fragment: revived_mails
 UPDATE postroom.campaign_mails
-SET state = CASE WHEN due_day IS NULL THEN 'waiting' ELSE 'ready' END,
-    reason = NULL,
+SET state = CASE WHEN due_day IS NULL OR {status_of_enrolment} = 'paused' THEN 'waiting' ELSE 'ready' END,
+    reason = CASE WHEN due_day IS NOT NULL AND {status_of_enrolment} = 'paused' THEN :paused::text END,
     changed_at = {now}
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text
     AND state = 'stopped' AND reason = :reason::text AND email_status IS NULL
+    AND {status_of_enrolment} IN ('enrolled', 'active', 'paused')
+
+-- Let such mail of some enrolments of a campaign wait again …
+-- name: revive_mails
+{revived_mails} AND number > :after::bigint AND number <= :upto::bigint
+RETURNING number;
+
+-- … or, where a mail before it has ended the enrolment, wait for that one to be sent after all, …
+-- name: leave_stranded_mails
+UPDATE postroom.campaign_mails
+SET reason = :previous::text,
+    changed_at = {now}
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text
+    AND number > :after::bigint AND number <= :upto::bigint
+    AND state = 'stopped' AND reason = :reason::text AND email_status IS NULL
     AND (
-        SELECT n.status
+        SELECT n.ended_by_step
         FROM postroom.enrolments n
         WHERE n.workspace = postroom.campaign_mails.workspace
             AND n.campaign_id = postroom.campaign_mails.campaign_id
             AND n.prospect_id = postroom.campaign_mails.prospect_id
-    ) IN ('enrolled', 'active', 'paused')
-
--- Let such mail of a campaign wait again …
--- name: revive_mails
-{revived_mails}
-RETURNING email_id::text, number;
+    ) < step;
 
 -- … or of one enrolment.
 -- name: revive_mails_of_enrolment
@@ -232,12 +254,13 @@ WHERE m.workspace = :workspace::text AND m.prospect_id = :prospect::text AND m.s
     AND {asks_again}
 ORDER BY e.id;
 
--- … or of a campaign.
+-- … or of some enrolments of a campaign.
 -- name: emails_of_campaign
 SELECT e.id::text
 FROM postroom.campaign_mails m
 JOIN postroom.emails e ON e.id = m.email_id
-WHERE m.workspace = :workspace::text AND m.campaign_id = :campaign::text AND m.state = 'leaving'
+WHERE m.workspace = :workspace::text AND m.campaign_id = :campaign::text
+    AND m.number > :after::bigint AND m.number <= :upto::bigint AND m.state = 'leaving'
     AND {asks_again}
 ORDER BY e.id;
 
@@ -388,17 +411,44 @@ UPDATE postroom.campaign_mails
 SET left_at = {now}
 WHERE email_id = :id::uuid;
 
--- Where an enrolment stands from now on, provided it stands where it is believed to; what is null stays.
+-- Where an enrolment stands from now on, provided it stands where it is believed to.
 -- name: set_enrolment
 UPDATE postroom.enrolments
 SET status = :status::text,
-    next_step = coalesce(:next_step::integer, next_step),
-    last_sent_on = coalesce((:last_sent_on::text)::date, last_sent_on),
-    reason = :reason::text,
+    reason = NULL,
     updated_at = {now}
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND prospect_id = :prospect::text
-    AND status IN (SELECT json_array_elements_text((:was::text)::json))
-    AND (:because::text IS NULL OR reason = :because::text);
+    AND status IN (SELECT json_array_elements_text((:was::text)::json));
+
+-- How far an enrolment has come, wherever it stands: its mail was sent on that day.
+-- name: note_sent_step
+UPDATE postroom.enrolments
+SET next_step = :step::integer + 1,
+    last_sent_on = (:day::text)::date,
+    updated_at = {now}
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND prospect_id = :prospect::text;
+
+-- The mail of a step was given up, and ends an enrolment that is open …
+-- name: end_enrolment_at_step
+UPDATE postroom.enrolments
+SET paused_before = (status = 'paused'),
+    status = 'stopped',
+    reason = :reason::text,
+    ended_by_step = :step::integer,
+    updated_at = {now}
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND prospect_id = :prospect::text
+    AND status IN ('enrolled', 'active', 'paused');
+
+-- … which goes on if that mail is sent after all: one that this mail has ended, and that nothing else has since.
+-- name: revive_enrolment
+UPDATE postroom.enrolments
+SET status = CASE WHEN paused_before THEN 'paused' ELSE 'active' END,
+    reason = NULL,
+    ended_by_step = NULL,
+    updated_at = {now}
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND prospect_id = :prospect::text
+    AND status = 'stopped' AND ended_by_step = :step::integer AND reason = :reason::text
+RETURNING number;
 
 -- End the enrolments of a prospect: in one campaign or, where none is named, in the workspace. What is said of a person
 -- holds for those too that a cancelled campaign or a dead step has ended: these go on when somebody launches it again or
@@ -407,53 +457,99 @@ WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND prospec
 UPDATE postroom.enrolments
 SET status = :status::text,
     reason = :reason::text,
+    ended_by_step = NULL,
     updated_at = {now}
 WHERE workspace = :workspace::text AND prospect_id = :prospect::text
     AND (:campaign::text IS NULL OR campaign_id = :campaign::text)
     AND status IN ('enrolled', 'active', 'paused', 'stopped')
-    AND (status, reason) IS DISTINCT FROM (:status::text, :reason::text)
+    AND (status, reason, ended_by_step) IS DISTINCT FROM (:status::text, :reason::text, NULL::integer)
 RETURNING campaign_id, prospect_id;
 
--- End those of a campaign that are open, and remember who was paused.
+-- End those of a campaign that are open, some by their numbers, and remember who was paused.
 -- name: end_enrolments_of_campaign
 UPDATE postroom.enrolments
 SET paused_before = (status = 'paused'),
     status = :status::text,
     reason = :reason::text,
     updated_at = {now}
-WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND status IN ('enrolled', 'active', 'paused')
-RETURNING campaign_id, prospect_id;
+WHERE workspace = :workspace::text AND campaign_id = :campaign::text
+    AND number > :after::bigint AND number <= :upto::bigint
+    AND status IN ('enrolled', 'active', 'paused');
 
--- Have enrolments go on that were stopped for a reason; those that were not launched then are to be launched, and who
--- was paused then is so again.
+-- Whom a cancelled campaign has ended, some by their numbers; of their mails each is probed for itself, as above.
+-- fragment: was_cancelled
+e.workspace = :workspace::text AND e.campaign_id = :campaign::text
+    AND e.number > :after::bigint AND e.number <= :upto::bigint
+    AND e.status = 'stopped' AND e.reason = :reason::text
+
+-- fragment: mails_of_it
+FROM postroom.campaign_mails m
+WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
+
+-- Launched again, those have completed it whose last mail was sent nevertheless, …
+-- name: complete_cancelled
+UPDATE postroom.enrolments AS e
+SET status = 'completed',
+    reason = NULL,
+    updated_at = {now}
+WHERE {was_cancelled}
+    AND (
+        SELECT m.state
+        {mails_of_it}
+        ORDER BY m.step DESC
+        LIMIT 1
+    ) = 'sent';
+
+-- … those go on of whose mail something can still leave, or that were not launched then; who was paused is so again; …
 -- name: revive_enrolments
-UPDATE postroom.enrolments
+UPDATE postroom.enrolments AS e
 SET status = CASE
         WHEN paused_before THEN 'paused'
         WHEN sequence_version IS NULL THEN 'enrolled'
         ELSE 'active'
     END,
     reason = NULL,
+    ended_by_step = NULL,
     updated_at = {now}
-WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND status = 'stopped' AND reason = :reason::text
-RETURNING prospect_id, status;
+WHERE {was_cancelled}
+    AND (
+        e.sequence_version IS NULL
+        OR (
+            SELECT m.email_id
+            {mails_of_it}
+                AND (m.state = 'leaving' OR m.due_day IS NOT NULL)
+                AND (
+                    m.state IN ('waiting', 'ready', 'leaving')
+                    OR (m.state = 'stopped' AND m.reason = :reason::text AND m.email_status IS NULL)
+                )
+            LIMIT 1
+        ) IS NOT NULL
+    );
 
--- End the enrolments of a campaign of which nothing can leave any more. One probe for each, as above.
+-- … and the others were ended by the mail that was the last to have its turn: sent after all, it lets them go on.
 -- name: end_stranded
 UPDATE postroom.enrolments AS e
-SET status = 'stopped',
-    reason = :reason::text,
+SET (reason, ended_by_step) = (
+        SELECT coalesce(m.reason, e.reason), m.step
+        {mails_of_it} AND m.due_day IS NOT NULL
+        ORDER BY m.step DESC
+        LIMIT 1
+    ),
     updated_at = {now}
+WHERE {was_cancelled} AND e.ended_by_step IS NULL;
+
+-- Whoever is still to get something, and of whose mail nothing can leave: there ought to be nobody.
+-- name: count_stranded
+SELECT count(*)
+FROM postroom.enrolments e
 WHERE e.workspace = :workspace::text AND e.campaign_id = :campaign::text
     AND e.status IN ('active', 'paused') AND e.sequence_version IS NOT NULL
     AND (
         SELECT m.email_id
-        FROM postroom.campaign_mails m
-        WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
-            AND m.state IN ('ready', 'leaving')
+        {mails_of_it}
+            AND (m.state IN ('ready', 'leaving') OR (m.state = 'waiting' AND m.due_day IS NOT NULL))
         LIMIT 1
-    ) IS NULL
-RETURNING number;
+    ) IS NULL;
 
 -- Where an enrolment stands.
 -- name: find_enrolment
@@ -461,12 +557,13 @@ SELECT status, number, reason
 FROM postroom.enrolments
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND prospect_id = :prospect::text;
 
--- The campaign is over if nobody of it is still to get something; its row if so.
+-- The campaign is over if nobody of it is still to get something, and nobody is to be brought back; its row if so.
 -- name: complete_campaign
 UPDATE postroom.campaigns AS c
 SET status = 'completed',
     finished_at = {now}
 WHERE c.workspace = :workspace::text AND c.id = :campaign::text AND c.status IN ('running', 'paused')
+    AND c.carried_to IS NULL
     AND NOT EXISTS (
         SELECT
         FROM postroom.enrolments e
@@ -490,6 +587,46 @@ SET status = :status::text,
     pause_reason = :reason::text,
     finished_at = CASE WHEN :status::text = 'cancelled' THEN {now} END
 WHERE workspace = :workspace::text AND id = :campaign::text;
+
+-- What is done to a campaign is still to come to all of its people, …
+-- name: carry_from_the_beginning
+UPDATE postroom.campaigns
+SET carried_to = 0,
+    carried_mails = 0,
+    carried_people = 0
+WHERE workspace = :workspace::text AND id = :campaign::text;
+
+-- … some at a time: up to whom the next of them go, null where there are none, …
+-- name: end_of_batch
+SELECT max(number)
+FROM (
+    SELECT number
+    FROM postroom.enrolments
+    WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND number > :after::bigint
+    ORDER BY number
+    LIMIT :limit::bigint
+) AS batch;
+
+-- … until it has.
+-- name: carried_to
+UPDATE postroom.campaigns
+SET carried_to = :number::bigint,
+    carried_mails = carried_mails + :mails::bigint,
+    carried_people = carried_people + :people::bigint
+WHERE workspace = :workspace::text AND id = :campaign::text;
+
+-- How many mails it has concerned, and how many people.
+-- name: carried
+SELECT carried_mails, carried_people
+FROM postroom.campaigns
+WHERE workspace = :workspace::text AND id = :campaign::text;
+
+-- To how many people it has not come yet.
+-- name: count_to_carry
+SELECT count(*)
+FROM postroom.campaigns c
+JOIN postroom.enrolments e ON e.workspace = c.workspace AND e.campaign_id = c.id AND e.number > c.carried_to
+WHERE c.workspace = :workspace::text AND c.id = :campaign::text;
 
 -- How far the launch of a campaign has come.
 -- name: launched_to

@@ -158,12 +158,13 @@ WHERE workspace = :workspace AND prospect_id = :prospect
     AND state IN ('waiting', 'ready')
 RETURNING campaign_id, email_id;
 
--- … or of a campaign.
+-- … or of some enrolments of a campaign.
 -- name: stop_mails_of_campaign
 {stopped_mails}
 WHERE workspace = :workspace AND campaign_id = :campaign
+    AND number > :after AND number <= :upto
     AND state IN ('waiting', 'ready')
-RETURNING campaign_id, email_id;
+RETURNING number;
 
 -- Stop the steps of one enrolment that come after one.
 -- name: stop_following
@@ -174,26 +175,47 @@ SET state = 'stopped',
 WHERE workspace = :workspace AND campaign_id = :campaign AND number = :number
     AND step > :step AND state IN ('waiting', 'ready');
 
--- Mail that was stopped for a reason, and has never left, waits again where its enrolment is open.
+-- Where the enrolment of a mail stands.
+-- fragment: status_of_enrolment
+(
+    SELECT n.status
+    FROM postroom_enrolments n
+    WHERE n.workspace = postroom_campaign_mails.workspace
+        AND n.campaign_id = postroom_campaign_mails.campaign_id
+        AND n.prospect_id = postroom_campaign_mails.prospect_id
+)
+
+-- Mail that was stopped for a reason, and has never left, waits again where its enrolment is open; of somebody who is
+-- paused, also where it would have its turn.
 -- fragment: revived_mails
 UPDATE postroom_campaign_mails
-SET state = CASE WHEN due_day IS NULL THEN 'waiting' ELSE 'ready' END,
-    reason = NULL,
+SET state = CASE WHEN due_day IS NULL OR {status_of_enrolment} = 'paused' THEN 'waiting' ELSE 'ready' END,
+    reason = CASE WHEN due_day IS NOT NULL AND {status_of_enrolment} = 'paused' THEN :paused END,
     changed_at = :now
 WHERE workspace = :workspace AND campaign_id = :campaign
     AND state = 'stopped' AND reason = :reason AND email_status IS NULL
+    AND {status_of_enrolment} IN ('enrolled', 'active', 'paused')
+
+-- Let such mail of some enrolments of a campaign wait again …
+-- name: revive_mails
+{revived_mails} AND number > :after AND number <= :upto
+RETURNING number;
+
+-- … or, where a mail before it has ended the enrolment, wait for that one to be sent after all, …
+-- name: leave_stranded_mails
+UPDATE postroom_campaign_mails
+SET reason = :previous,
+    changed_at = :now
+WHERE workspace = :workspace AND campaign_id = :campaign
+    AND number > :after AND number <= :upto
+    AND state = 'stopped' AND reason = :reason AND email_status IS NULL
     AND (
-        SELECT n.status
+        SELECT n.ended_by_step
         FROM postroom_enrolments n
         WHERE n.workspace = postroom_campaign_mails.workspace
             AND n.campaign_id = postroom_campaign_mails.campaign_id
             AND n.prospect_id = postroom_campaign_mails.prospect_id
-    ) IN ('enrolled', 'active', 'paused')
-
--- Let such mail of a campaign wait again …
--- name: revive_mails
-{revived_mails}
-RETURNING email_id, number;
+    ) < step;
 
 -- … or of one enrolment.
 -- name: revive_mails_of_enrolment
@@ -227,12 +249,13 @@ WHERE m.workspace = :workspace AND m.prospect_id = :prospect AND m.state = 'leav
     AND {asks_again}
 ORDER BY e.id;
 
--- … or of a campaign.
+-- … or of some enrolments of a campaign.
 -- name: emails_of_campaign
 SELECT e.id
-FROM postroom_campaign_mails m INDEXED BY postroom_campaign_mails_leaving
+FROM postroom_campaign_mails m
 CROSS JOIN postroom_emails e ON e.id = m.email_id
-WHERE m.workspace = :workspace AND m.campaign_id = :campaign AND m.state = 'leaving'
+WHERE m.workspace = :workspace AND m.campaign_id = :campaign
+    AND m.number > :after AND m.number <= :upto AND m.state = 'leaving'
     AND {asks_again}
 ORDER BY e.id;
 
@@ -382,17 +405,44 @@ UPDATE postroom_campaign_mails
 SET left_at = :now
 WHERE email_id = :id;
 
--- Where an enrolment stands from now on, provided it stands where it is believed to; what is null stays.
+-- Where an enrolment stands from now on, provided it stands where it is believed to.
 -- name: set_enrolment
 UPDATE postroom_enrolments
 SET status = :status,
-    next_step = coalesce(:next_step, next_step),
-    last_sent_on = coalesce(:last_sent_on, last_sent_on),
-    reason = :reason,
+    reason = NULL,
     updated_at = :now
 WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id = :prospect
-    AND status IN (SELECT value FROM json_each(:was))
-    AND (:because IS NULL OR reason = :because);
+    AND status IN (SELECT value FROM json_each(:was));
+
+-- How far an enrolment has come, wherever it stands: its mail was sent on that day.
+-- name: note_sent_step
+UPDATE postroom_enrolments
+SET next_step = :step + 1,
+    last_sent_on = :day,
+    updated_at = :now
+WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id = :prospect;
+
+-- The mail of a step was given up, and ends an enrolment that is open …
+-- name: end_enrolment_at_step
+UPDATE postroom_enrolments
+SET paused_before = (status = 'paused'),
+    status = 'stopped',
+    reason = :reason,
+    ended_by_step = :step,
+    updated_at = :now
+WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id = :prospect
+    AND status IN ('enrolled', 'active', 'paused');
+
+-- … which goes on if that mail is sent after all: one that this mail has ended, and that nothing else has since.
+-- name: revive_enrolment
+UPDATE postroom_enrolments
+SET status = CASE WHEN paused_before THEN 'paused' ELSE 'active' END,
+    reason = NULL,
+    ended_by_step = NULL,
+    updated_at = :now
+WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id = :prospect
+    AND status = 'stopped' AND ended_by_step = :step AND reason = :reason
+RETURNING number;
 
 -- End the enrolments of a prospect: in one campaign or, where none is named, in the workspace. What is said of a person
 -- holds for those too that a cancelled campaign or a dead step has ended: these go on when somebody launches it again or
@@ -401,52 +451,99 @@ WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id = :pros
 UPDATE postroom_enrolments
 SET status = :status,
     reason = :reason,
+    ended_by_step = NULL,
     updated_at = :now
 WHERE workspace = :workspace AND prospect_id = :prospect
     AND (:campaign IS NULL OR campaign_id = :campaign)
     AND status IN ('enrolled', 'active', 'paused', 'stopped')
-    AND (status, reason) IS NOT (:status, :reason)
+    AND (status, reason, ended_by_step) IS NOT (:status, :reason, NULL)
 RETURNING campaign_id, prospect_id;
 
--- End those of a campaign that are open, and remember who was paused.
+-- End those of a campaign that are open, some by their numbers, and remember who was paused.
 -- name: end_enrolments_of_campaign
 UPDATE postroom_enrolments
 SET paused_before = (status = 'paused'),
     status = :status,
     reason = :reason,
     updated_at = :now
-WHERE workspace = :workspace AND campaign_id = :campaign AND status IN ('enrolled', 'active', 'paused')
-RETURNING campaign_id, prospect_id;
+WHERE workspace = :workspace AND campaign_id = :campaign
+    AND number > :after AND number <= :upto
+    AND status IN ('enrolled', 'active', 'paused');
 
--- Have enrolments go on that were stopped for a reason; those that were not launched then are to be launched, and who
--- was paused then is so again.
+-- Whom a cancelled campaign has ended, some by their numbers.
+-- fragment: was_cancelled
+e.workspace = :workspace AND e.campaign_id = :campaign
+    AND e.number > :after AND e.number <= :upto
+    AND e.status = 'stopped' AND e.reason = :reason
+
+-- fragment: mails_of_it
+FROM postroom_campaign_mails m
+WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
+
+-- Launched again, those have completed it whose last mail was sent nevertheless, …
+-- name: complete_cancelled
+UPDATE postroom_enrolments AS e
+SET status = 'completed',
+    reason = NULL,
+    updated_at = :now
+WHERE {was_cancelled}
+    AND (
+        SELECT m.state
+        {mails_of_it}
+        ORDER BY m.step DESC
+        LIMIT 1
+    ) = 'sent';
+
+-- … those go on of whose mail something can still leave, or that were not launched then; who was paused is so again; …
 -- name: revive_enrolments
-UPDATE postroom_enrolments
+UPDATE postroom_enrolments AS e
 SET status = CASE
         WHEN paused_before THEN 'paused'
         WHEN sequence_version IS NULL THEN 'enrolled'
         ELSE 'active'
     END,
     reason = NULL,
+    ended_by_step = NULL,
     updated_at = :now
-WHERE workspace = :workspace AND campaign_id = :campaign AND status = 'stopped' AND reason = :reason
-RETURNING prospect_id, status;
+WHERE {was_cancelled}
+    AND (
+        e.sequence_version IS NULL
+        OR (
+            SELECT m.email_id
+            {mails_of_it}
+                AND (m.state = 'leaving' OR m.due_day IS NOT NULL)
+                AND (
+                    m.state IN ('waiting', 'ready', 'leaving')
+                    OR (m.state = 'stopped' AND m.reason = :reason AND m.email_status IS NULL)
+                )
+            LIMIT 1
+        ) IS NOT NULL
+    );
 
--- End the enrolments of a campaign of which nothing can leave any more.
+-- … and the others were ended by the mail that was the last to have its turn: sent after all, it lets them go on.
 -- name: end_stranded
 UPDATE postroom_enrolments AS e
-SET status = 'stopped',
-    reason = :reason,
+SET (reason, ended_by_step) = (
+        SELECT coalesce(m.reason, e.reason), m.step
+        {mails_of_it} AND m.due_day IS NOT NULL
+        ORDER BY m.step DESC
+        LIMIT 1
+    ),
     updated_at = :now
+WHERE {was_cancelled} AND e.ended_by_step IS NULL;
+
+-- Whoever is still to get something, and of whose mail nothing can leave: there ought to be nobody.
+-- name: count_stranded
+SELECT count(*)
+FROM postroom_enrolments e
 WHERE e.workspace = :workspace AND e.campaign_id = :campaign
     AND e.status IN ('active', 'paused') AND e.sequence_version IS NOT NULL
-    AND NOT EXISTS (
-        SELECT 1
-        FROM postroom_campaign_mails m
-        WHERE m.workspace = e.workspace AND m.campaign_id = e.campaign_id AND m.number = e.number
-            AND m.state IN ('ready', 'leaving')
-    )
-RETURNING number;
+    AND (
+        SELECT m.email_id
+        {mails_of_it}
+            AND (m.state IN ('ready', 'leaving') OR (m.state = 'waiting' AND m.due_day IS NOT NULL))
+        LIMIT 1
+    ) IS NULL;
 
 -- Where an enrolment stands.
 -- name: find_enrolment
@@ -454,12 +551,13 @@ SELECT status, number, reason
 FROM postroom_enrolments
 WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id = :prospect;
 
--- The campaign is over if nobody of it is still to get something; its row if so.
+-- The campaign is over if nobody of it is still to get something, and nobody is to be brought back; its row if so.
 -- name: complete_campaign
 UPDATE postroom_campaigns AS c
 SET status = 'completed',
     finished_at = :now
 WHERE c.workspace = :workspace AND c.id = :campaign AND c.status IN ('running', 'paused')
+    AND c.carried_to IS NULL
     AND NOT EXISTS (
         SELECT 1
         FROM postroom_enrolments e
@@ -483,6 +581,46 @@ SET status = :status,
     pause_reason = :reason,
     finished_at = CASE WHEN :status = 'cancelled' THEN :now END
 WHERE workspace = :workspace AND id = :campaign;
+
+-- What is done to a campaign is still to come to all of its people, …
+-- name: carry_from_the_beginning
+UPDATE postroom_campaigns
+SET carried_to = 0,
+    carried_mails = 0,
+    carried_people = 0
+WHERE workspace = :workspace AND id = :campaign;
+
+-- … some at a time: up to whom the next of them go, null where there are none, …
+-- name: end_of_batch
+SELECT max(number)
+FROM (
+    SELECT number
+    FROM postroom_enrolments
+    WHERE workspace = :workspace AND campaign_id = :campaign AND number > :after
+    ORDER BY number
+    LIMIT :limit
+) AS batch;
+
+-- … until it has.
+-- name: carried_to
+UPDATE postroom_campaigns
+SET carried_to = :number,
+    carried_mails = carried_mails + :mails,
+    carried_people = carried_people + :people
+WHERE workspace = :workspace AND id = :campaign;
+
+-- How many mails it has concerned, and how many people.
+-- name: carried
+SELECT carried_mails, carried_people
+FROM postroom_campaigns
+WHERE workspace = :workspace AND id = :campaign;
+
+-- To how many people it has not come yet.
+-- name: count_to_carry
+SELECT count(*)
+FROM postroom_campaigns c
+JOIN postroom_enrolments e ON e.workspace = c.workspace AND e.campaign_id = c.id AND e.number > c.carried_to
+WHERE c.workspace = :workspace AND c.id = :campaign;
 
 -- How far the launch of a campaign has come.
 -- name: launched_to

@@ -2,7 +2,7 @@
 
 -- fragment: campaign
 c.id, c.name, c.sequence_id, c.status, c.created_at, c.launched_at, c.paused_at, c.pause_reason, c.finished_at,
-c.launched_to
+c.launched_to, c.carried_to
 
 -- fragment: sender
 s.id, s.name, s.address, s.reply_to, s.route, s.daily_quota, s.ramp_up, s.paused_at, s.pause_reason
@@ -113,6 +113,13 @@ WHERE c.workspace = :workspace AND c.id = :id;
 SELECT {campaign}
 FROM postroom_campaigns c
 WHERE c.workspace = :workspace AND c.id = :id;
+
+-- A campaign of which what was done to it has not come to all of its people.
+-- name: campaign_to_carry
+SELECT {campaign}
+FROM postroom_campaigns c
+WHERE c.workspace = :workspace AND c.carried_to IS NOT NULL
+LIMIT 1;
 
 -- The next campaigns by id.
 -- name: campaigns_after

@@ -1,0 +1,6 @@
+-- How far what was done to a whole campaign, its being cancelled or launched again, has come to its people, by their number;
+-- null once it has come to all. Beside it, to how many mails and people it has come that it concerned.
+ALTER TABLE postroom.campaigns ADD COLUMN carried_to bigint;
+ALTER TABLE postroom.campaigns ADD COLUMN carried_mails bigint NOT NULL DEFAULT 0;
+ALTER TABLE postroom.campaigns ADD COLUMN carried_people bigint NOT NULL DEFAULT 0;
+CREATE INDEX campaigns_carried ON postroom.campaigns (workspace) WHERE carried_to IS NOT NULL;

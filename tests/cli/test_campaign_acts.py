@@ -112,6 +112,8 @@ def test_a_campaign_of_which_nothing_ever_leaves_is_named_wherever_it_is_looked_
         "ramp_day", None, f"{cause}; raise that step",
     )  # fmt: skip
     assert waiting[0]["told"] == f"ramp_day (1), never: {cause}; raise that step"
+    assert waiting[1]["told"] == f"waiting_step (step 1), never: {cause}; raise that step"
+    assert [each["planned_at"] for each in waiting] == [None] * 4, "what will never leave has no time"
     doctor = postroom("doctor", "--json")
     assert (doctor.code, f"nothing will ever leave: {cause}" in doctor.out) == (1, True)
 

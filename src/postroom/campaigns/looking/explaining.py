@@ -12,7 +12,7 @@ later time, or waits for somebody to do something, has no time.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from postroom.campaigns.arithmetic.gate import Permit, Wait, gate
@@ -132,7 +132,7 @@ def _explained(mail: Mail, enrolment: str, email_status: str | None, due_at: obj
         wait = Wait(reason=WaitReason.PAUSED, until=None)
     else:
         wait = (
-            _wait_of_step(mail, moment(due_at), standing)
+            _for_ever(_wait_of_step(mail, moment(due_at), standing), mail, standing)
             or _wait_of_sender(mail, standing)
             or _wait_of_all(standing)
             or _wait_for_anybody(standing)
@@ -152,6 +152,12 @@ def _wait_of_step(mail: Mail, due_at: datetime | None, standing: _Standing) -> W
     if opening is not None and opening.open > standing.now:
         return Wait(reason=WaitReason.WAITING_STEP, until=opening.open, detail=opening.day.isoformat())
     return None
+
+
+def _for_ever(wait: Wait | None, mail: Mail, standing: _Standing) -> Wait | None:
+    """The same, for ever where nothing will leave when it is over."""
+    held = standing.impasses.get(WORKSPACE) or standing.impasses.get(mail.sender_id)
+    return wait if wait is None or held is None else replace(wait, never=str(held))
 
 
 def _set_aside_for(mail: Mail) -> WaitReason:

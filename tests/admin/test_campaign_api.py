@@ -252,6 +252,26 @@ async def test_a_campaign_is_paused_resumed_cancelled_and_launched_again_only_on
     assert data_of(await operator.get(f"{SPRING}/pending")) == {"pending": 6}
 
 
+async def test_a_campaign_that_can_never_send_says_so(house: CampaignHouse, operator: httpx.AsyncClient) -> None:
+    await operator.post("/api/campaigns/spring/launch?workspace=north")
+    assert data_of(await operator.get("/api/campaigns/spring?workspace=north"))["impasses"] == []
+    house.north.settings(replace(OFFICE, daily_quota=0))
+
+    [held] = data_of(await operator.get("/api/campaigns/spring?workspace=north"))["impasses"]
+    assert held == {
+        "told": "Nothing will ever leave: the daily quota is 0.", "cause": "the daily quota is 0",
+        "remedy": "raise it", "senderId": None, "later": False,
+    }  # fmt: skip
+    [first, *_] = data_of(await operator.get("/api/campaigns/spring/emails?workspace=north"))["emails"]
+    assert first["wait"] == {
+        "reason": "quota_used", "detail": "0/0", "until": None, "never": "the daily quota is 0; raise it",
+    }  # fmt: skip
+    assert (
+        data_of(await operator.get("/api/campaigns/spring/schedule?workspace=north"))["reason"]
+        == first["wait"]["never"]
+    )
+
+
 async def test_why_something_is_paused_is_said_in_the_body_or_in_the_query_and_is_not_passed_over(
     house: CampaignHouse, operator: httpx.AsyncClient
 ) -> None:

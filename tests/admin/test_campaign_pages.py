@@ -17,6 +17,7 @@ from postroom.accounts.audit import read_audit
 from postroom.accounts.values import Role
 from postroom.admin.app import build
 from postroom.admin.campaign_places import id_in, segment
+from postroom.operate.campaigns import AsyncCampaignOperations
 from postroom.returns.recording import record_returns
 from postroom.store.returns import Note
 from tests.admin.test_pages import HOSTILE, press
@@ -992,9 +993,36 @@ async def test_a_quota_of_nothing_is_saved_with_a_caution(browser: AsyncClient) 
     done = await press(browser, SENDING, SENDING, **{**SETTINGS, "daily_quota": "0"})
     page = await browser.get(done.headers["location"])
 
-    assert "Saved. Nothing leaves with a quota of 0." in page.text
+    assert "Saved; but nothing will ever leave like this, as is said beneath." in page.text
     assert ("notice-caution" in page.text, "notice-done" in page.text) == (True, False)
-    assert "Nothing leaves with a quota of 0." in (await browser.get(SENDING)).text
+    assert "Nothing will ever leave: the daily quota is 0. Raise it" in text_of(await browser.get(SENDING))
+
+
+async def test_pages_of_a_campaign_say_plainly_that_nothing_of_it_will_ever_leave(browser: AsyncClient) -> None:
+    await launched(browser)
+    await press(browser, SENDING, SENDING, **{**SETTINGS, "version": "1", "daily_quota": "0"})
+    told = "Nothing will ever leave: the daily quota is 0. Raise it"
+
+    for path in (LIST, PAGE):
+        page = await browser.get(path)
+        assert told in text_of(page)
+        assert f"{SENDING}#daily_quota" in unescape(page.text)
+        assert "daily_quota is 0" not in page.text
+    assert "step 1 quota used 0/0, never: the daily quota is 0; raise it" in text_of(await browser.get(PAGE))
+    await press(browser, SENDING, SENDING, **{**SETTINGS, "version": "2", "ramp_up": ""})
+    await press(browser, SENDING, SENDERS.replace("?", "/grace?"), address="grace@hotel.example", daily_quota="0")
+    page = await browser.get(PAGE)
+    assert "Nothing will ever leave from grace: the daily quota of grace is 0. Raise it" in text_of(page)
+    assert f"{SENDING}&edit=grace#sender-form" in unescape(page.text)
+
+
+async def test_no_window_brings_mail_after_a_day_of_the_ramp_up_that_allows_none(browser: AsyncClient) -> None:
+    await press(browser, SENDING, SENDING, **{**SETTINGS, "ramp_up": "5, 0, 20"})
+    page = await browser.get(SENDING)
+    windows = page.text.partition("windows-title")[2].partition("</table>")[0]
+
+    assert re.findall(r"<td>(\d+)</td></tr>", windows) == ["5", *["0"] * 9]
+    assert "From a later day on nothing will leave: the ramp-up allows 0 mails on its day 2" in text_of(page)
 
 
 async def test_pages_of_campaigns_say_whose_time_they_tell(browser: AsyncClient) -> None:
@@ -1011,12 +1039,82 @@ async def test_a_sender_is_added_with_a_quota_of_its_own_or_refused_by_field(bro
     wrong = await press(browser, SENDING, path, **{**fields, "id": "bob", "address": "nobody"})
 
     assert "notice=sender_saved" in done.headers["location"]
-    assert "Ada ada@hotel.example default 30 5, 10" in text_of(await browser.get(SENDING))
+    assert "Ada ada@hotel.example ada default 30 5, 10" in text_of(await browser.get(SENDING))
     assert (wrong.status_code, 'id="sender-address-hint"' in wrong.text, 'value="bob"' in wrong.text) == (
         422,
         True,
         True,
     )
+
+
+ADA = {
+    "id": "ada", "name": "Ada", "address": "ada@hotel.example", "reply_to": "hello@hotel.example", "route": "default",
+    "daily_quota": "30", "ramp_up": "5, 10",
+}  # fmt: skip
+SENDERS = SENDING.replace("?", "/senders?")
+
+
+async def test_who_is_there_already_is_not_changed_by_adding_them_again(browser: AsyncClient) -> None:
+    await press(browser, SENDING, SENDERS, **ADA)
+    refused = await press(browser, SENDING, SENDERS, id="ada", name="", address="other@hotel.example", route="default")
+
+    assert refused.status_code == 422
+    assert "Not saved: Id : 'ada' is there already; change that one , or take another id" in text_of(refused)
+    beside = re.search(r'<p class="wrong" id="sender-id-hint">.*href="([^"]*)"', refused.text)
+    assert beside is not None
+    assert unescape(beside[1]) == f"{SENDING}&edit=ada#sender-form"
+    assert "Ada ada@hotel.example ada default 30 5, 10" in text_of(refused)
+    assert 'value="other@hotel.example"' in refused.text, "what was typed is not lost either"
+
+
+async def test_a_sender_is_edited_in_a_form_that_holds_what_is_known_of_them(browser: AsyncClient) -> None:
+    await press(browser, SENDING, SENDERS, **ADA)
+    edit = f"{SENDING}&edit=ada"
+    form = await browser.get(edit)
+    filled = dict(re.findall(r'id="sender-[a-z]+"(?: name="([a-z_]+)")? value="([^"]*)"', form.text))
+    assert filled == {"": "ada", **{name: ADA[name] for name in ADA if name not in ("id", "route")}}
+    assert "Edit ada" in text_of(form)
+
+    was = re.search(r'name="was" value="([^"]*)"', form.text)
+    assert was is not None
+    changed = {**ADA, "name": "Ada L.", "reply_to": "", "ramp_up": "", "was": unescape(was[1])}
+    saved = await press(browser, edit, SENDERS.replace("?", "/ada?"), **changed)
+    assert saved.headers["location"] == f"{SENDING}&notice=sender_saved&count=1#senders"
+    assert "Ada L. ada@hotel.example ada default 30 none" in text_of(await browser.get(SENDING))
+    assert 'name="reply_to" value=""' in (await browser.get(edit)).text
+    assert (await browser.get(f"{SENDING}&edit=nobody")).status_code == 404
+
+
+async def test_an_edit_leaves_what_somebody_else_has_changed_meanwhile(
+    browser: AsyncClient, outbox: AsyncOutbox
+) -> None:
+    await press(browser, SENDING, SENDERS, **ADA)
+    edit = f"{SENDING}&edit=ada"
+    was = re.search(r'name="was" value="([^"]*)"', (await browser.get(edit)).text)
+    assert was is not None
+    await AsyncCampaignOperations(outbox).change_sender("hotel", "ada", {"daily_quota": 3}, by="eve")
+
+    change = SENDERS.replace("?", "/ada?")
+    await press(browser, edit, change, **{**ADA, "name": "Ada L.", "was": unescape(was[1])})
+    assert "Ada L. ada@hotel.example ada default 3 5, 10" in text_of(await browser.get(SENDING))
+
+
+async def test_what_is_wrong_with_an_edited_sender_stands_beside_its_field(browser: AsyncClient) -> None:
+    await press(browser, SENDING, SENDERS, **ADA)
+    change = SENDERS.replace("?", "/ada?")
+    refused = await press(browser, f"{SENDING}&edit=ada", change, **{**ADA, "address": "", "daily_quota": "7"})
+
+    assert (refused.status_code, 'id="sender-address-hint"' in refused.text) == (422, True)
+    assert ("Edit ada" in text_of(refused), 'value="7"' in refused.text) == (True, True)
+    assert "ada default 30 5, 10" in text_of(await browser.get(SENDING))
+
+
+async def test_a_route_that_is_not_set_up_here_stays_with_its_sender(browser: AsyncClient, outbox: AsyncOutbox) -> None:
+    elsewhere = {"address": "ada@hotel.example", "route": "elsewhere"}
+    await AsyncCampaignOperations(outbox).change_sender("hotel", "ada", elsewhere, by="eve")
+
+    page = await browser.get(f"{SENDING}&edit=ada")
+    assert '<option value="elsewhere" selected>elsewhere (not set up here)</option>' in page.text
 
 
 async def test_a_sender_is_paused_and_resumed_on_the_page(browser: AsyncClient) -> None:
@@ -1028,7 +1126,7 @@ async def test_a_sender_is_paused_and_resumed_on_the_page(browser: AsyncClient) 
     resumed = await press(browser, SENDING, act.replace("pause?", "resume?"))
 
     assert "notice=sender_pause" in paused.headers["location"]
-    assert re.search(r"Ada ada@hotel.example paused .* ago : on holiday", page)
+    assert re.search(r"Ada ada@hotel.example paused .* ago : on holiday ada", page)
     assert "notice=sender_resume" in resumed.headers["location"]
     assert "on holiday" not in text_of(await browser.get(SENDING))
     assert (await press(browser, SENDING, act.replace("ada", "nobody"))).status_code == 404

@@ -72,6 +72,7 @@ FORMS = {
         "bounce_limit", "limit_after",
     ),
     "/admin/sending/senders": ("id", "name", "address", "reply_to", "route", "daily_quota", "ramp_up"),
+    "/admin/sending/senders/{id}": ("name", "address", "reply_to", "route", "daily_quota", "ramp_up", "was"),
     "/admin/sending/senders/{id}/pause": ("reason",),
 }  # fmt: skip
 

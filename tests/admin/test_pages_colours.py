@@ -59,5 +59,9 @@ def test_edges_of_fields_and_the_focus_can_be_seen(scheme: str, shape: str, grou
     assert contrast(named[shape], named[ground]) >= SHAPES
 
 
+def test_what_stands_in_an_empty_field_is_quiet_text_and_not_paler_as_browsers_have_it() -> None:
+    assert "::placeholder { color: var(--quiet); opacity: 1; }" in SHEET
+
+
 def test_black_on_white_has_the_greatest_contrast_there_is() -> None:
     assert contrast("#000000", "#ffffff") == pytest.approx(21.0)

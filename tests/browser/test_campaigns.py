@@ -16,6 +16,14 @@ from tests.browser.outreach import BY, LINKS, WORKSPACE, fill, outreach, table
 from tests.browser.phone import check_on_phone, phone
 
 W = f"?workspace={WORKSPACE}"
+LINES_OF_DOMAIN = """
+(cell) => {
+  const domain = document.createRange();
+  domain.selectNodeContents(cell.lastChild);
+  return domain.getClientRects().length;
+}
+"""
+"""In how many lines stands what is behind the @ of an address, or all of it where nothing divides it."""
 ALWAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
@@ -188,6 +196,19 @@ def test_values_stand_beside_their_labels_and_no_date_and_no_step_is_in_two_line
             assert page.evaluate(IN_TWO) == []
 
 
+def test_on_a_phone_the_rows_of_an_import_are_all_there_and_no_address_is_cut(house: House, browser: Browser) -> None:
+    with phone(browser) as page:
+        draft(page, house)
+        rows = "".join(f"somebody.with.a.long.name.{number}@workshops.example,Ada\n" for number in range(9))
+        page.get_by_label("CSV file").set_input_files(people(f"email,name\n{rows}{rows}"))
+        page.get_by_role("button", name="Import").click()
+
+        found = page.get_by_role("region", name="Rows to look at")
+        expect(found).to_contain_text("duplicate")
+        assert found.evaluate("box => box.scrollHeight - box.clientHeight") == 0
+        assert {cell.evaluate(LINES_OF_DOMAIN) for cell in found.locator("td:nth-child(2)").all()} == {1}
+
+
 FIRST_LINES = """
 [...document.querySelectorAll(".thread .with-acts p")].map((each) => {
   const text = document.createRange();
@@ -223,6 +244,7 @@ def test_on_a_phone_nothing_is_wider_than_the_screen_and_everything_can_be_hit(h
         for path in (
             f"/admin/campaigns{W}", f"/admin/campaigns/spring{W}", f"/admin/campaigns/summer{W}&check=1", str(person),
             f"/admin/sequences/spring{W}&campaign=spring&prospect=nobody@x.example", f"/admin/sending{W}",
+            f"/admin/sending{W}&edit=ada",
         ):  # fmt: skip
             page.goto(house.address(path))
             check_on_phone(page)

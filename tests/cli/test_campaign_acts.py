@@ -88,12 +88,53 @@ def test_a_campaign_is_paused_resumed_and_cancelled(postroom: CommandLine, sprin
     assert (paused.code, "resume it" in paused.err) == (1, True)
     assert postroom("campaign", "status", spring, "--json").json["pause_reason"] == "a typo"
     assert postroom("campaign", "resume", spring).out == "spring is running again.\n"
+    assert postroom("campaign", "resume", spring).out == "spring is running already.\n"
     assert postroom("campaign", "cancel", spring).out == "spring is cancelled; 4 mails will not leave.\n"
     for act in ("launch", "pause", "resume"):
         refused = postroom("campaign", act, spring)
         assert (refused.code, "launch it again on purpose: --again" in refused.err) == (2, True), act
     assert postroom("campaign", "launch", spring, "--again").code == 0
     assert postroom("campaign", "waiting", spring, "--workspace", "another").code == 1
+
+
+def test_a_campaign_of_which_nothing_ever_leaves_is_named_wherever_it_is_looked_at(
+    postroom: CommandLine, spring: str
+) -> None:
+    postroom("campaign", "launch", spring)
+    postroom("campaign", "settings", "--ramp-up", "0")
+    cause = "the ramp-up allows 0 mails on its day 1, and no other day follows one without mail"
+
+    status = postroom("campaign", "status", spring)
+    assert f"Nothing will ever leave: {cause}. Raise that step: postroom campaign settings --ramp-up 1\n" == status.err
+    assert postroom("campaign", "status", spring, "--json").json["impasses"][0]["cause"] == cause
+    waiting = postroom("campaign", "waiting", spring, "--json").json["mails"]
+    assert (waiting[0]["reason"], waiting[0]["until"], waiting[0]["never"]) == (
+        "ramp_day", None, f"{cause}; raise that step",
+    )  # fmt: skip
+    assert waiting[0]["told"] == f"ramp_day (1), never: {cause}; raise that step"
+    assert waiting[1]["told"] == f"waiting_step (step 1), never: {cause}; raise that step"
+    assert [each["planned_at"] for each in waiting] == [None] * 4, "what will never leave has no time"
+    doctor = postroom("doctor", "--json")
+    assert (doctor.code, f"nothing will ever leave: {cause}" in doctor.out) == (1, True)
+
+    postroom("campaign", "settings", "--ramp-up", "none")
+    postroom("campaign", "sender", "ada", "--daily-quota", "0")
+    assert (
+        "Nothing will ever leave from ada: the daily quota of ada is 0." in postroom("campaign", "status", spring).err
+    )
+    waiting = postroom("campaign", "waiting", spring, "--json").json["mails"]
+    assert waiting[0]["told"] == "quota_used (0/0 of ada), never: the daily quota of ada is 0; raise it"
+    postroom("campaign", "cancel", spring)
+    assert postroom("campaign", "status", spring).err == ""
+
+
+def test_a_launch_that_one_prospect_keeps_from_going_names_that_one(postroom: CommandLine, outbox: Outbox) -> None:
+    Path("spring.toml").write_text(EXAMPLE, "utf-8")
+    Path("people.csv").write_text("id,email\n7,ada@example.org\n", "utf-8")
+    postroom("campaign", "new", "spring.toml")
+    postroom("campaign", "import", "people.csv", "--campaign", "spring")
+
+    assert "there is no 'company' (1 prospect: 7); give" in postroom("campaign", "launch", "spring").err
 
 
 def test_a_cancelled_campaign_that_is_launched_again_says_what_leaves_after_all(

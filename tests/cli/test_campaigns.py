@@ -66,7 +66,7 @@ def test_a_draft_that_brings_a_quota_of_nothing_says_so(postroom: CommandLine, o
 
     assert answer.code == 0
     remedy = "postroom campaign settings --daily-quota 50 --workspace hotel"
-    assert f"Nothing leaves with a quota of 0: {remedy}" in answer.err
+    assert f"Nothing will ever leave: the daily quota is 0. Raise it: {remedy}" in answer.err
 
 
 def test_a_sequence_that_is_there_already_is_told_by_the_key_that_names_it(postroom: CommandLine, spring: str) -> None:
@@ -86,6 +86,33 @@ def test_what_a_draft_changes_for_the_whole_workspace_is_told(postroom: CommandL
     Path("winter.toml").write_text(other.replace('name = "Ada Lovelace"', 'name = "Ada L."'), "utf-8")
     told = postroom("campaign", "new", "winter.toml").out.splitlines()[1]
     assert told == "Changed for the whole workspace: daily_quota 50 → 5; sender ada: name Ada Lovelace → Ada L."
+
+
+def test_a_file_leaves_of_a_sender_who_is_there_what_it_does_not_name(postroom: CommandLine, spring: str) -> None:
+    limits = ["--daily-quota", "5", "--ramp-up", "1,2", "--reply-to", "hello@example.org", "--route", "second"]
+    before = postroom("campaign", "sender", "ada", *limits, "--json").json
+    again = '[campaign]\nid = "again"\nsequence = "spring"\n[[senders]]\nid = "ada"\naddress = "ada@example.org"\n'
+    Path("again.toml").write_text(again, "utf-8")
+
+    assert "Changed" not in postroom("campaign", "new", "again.toml").out
+    assert postroom("campaign", "sender", "ada", "--json").json == before
+    Path("third.toml").write_text(again.replace("again", "third").partition("address")[0], "utf-8")
+    assert postroom("campaign", "new", "third.toml").code == 0, "an address that is known need not be said again"
+    assert postroom("campaign", "sender", "ada", "--json").json == before
+
+
+def test_a_file_takes_from_a_sender_what_it_says_is_to_be_none(postroom: CommandLine, spring: str) -> None:
+    postroom("campaign", "sender", "ada", "--daily-quota", "5", "--ramp-up", "1,2", "--reply-to", "hello@example.org")
+    none = 'reply_to = "none"\ndaily_quota = "none"\nramp_up = "none"\nname = ""\n'
+    Path("again.toml").write_text(f'[campaign]\nid = "again"\nsequence = "spring"\n[[senders]]\nid = "ada"\n{none}')
+    told = postroom("campaign", "new", "again.toml").out.splitlines()[1]
+
+    assert told == (
+        "Changed for the whole workspace: sender ada: name Ada Lovelace → none, reply_to hello@example.org → none, "
+        "daily_quota 5 → none, ramp_up 1, 2 → none"
+    )
+    [ada] = postroom("campaign", "sender", "ada", "--json").json["senders"]
+    assert (ada["name"], ada["reply_to"], ada["daily_quota"], ada["ramp_up"]) == ("", None, None, None)
 
 
 def test_nothing_is_enqueued_by_any_of_it(postroom: CommandLine, outbox: Outbox, spring: str) -> None:
@@ -148,6 +175,47 @@ def test_a_delimiter_is_named_where_it_cannot_be_found(postroom: CommandLine, sp
     assert "column 3: the heading 'x,y'" in named.err
 
 
+@pytest.mark.parametrize(
+    ("file", "options", "told"),
+    [
+        (
+            "email|name|company\nada@example.org|Ada|Acme\n",
+            [],
+            "delimiter: with a comma the first line is one heading: 'email|name|company'; "
+            "save the file with commas, semicolons or tabs between its cells",
+        ),
+        (
+            "email;name\nada@example.org;Ada\n",
+            ["--delimiter", "comma"],
+            "delimiter: with a comma the first line is one heading: 'email;name'; say --delimiter semicolon",
+        ),
+    ],
+)
+def test_a_delimiter_that_divides_nothing_is_what_is_wrong_and_not_the_heading(
+    postroom: CommandLine, spring: str, file: str, options: list[str], told: str
+) -> None:
+    Path("odd.csv").write_text(file, "utf-8")
+    answer = postroom("campaign", "import", "odd.csv", *options)
+
+    assert (answer.code, told in answer.err) == (2, True), answer.err
+
+
+def test_what_is_to_be_done_about_a_draft_is_done_in_its_workspace(postroom: CommandLine, outbox: Outbox) -> None:
+    quiet = EXAMPLE.replace("daily_quota = 50 ", "daily_quota = 0 ")
+    Path("spring.toml").write_text(quiet, "utf-8")
+    postroom("campaign", "new", "spring.toml", "--workspace", "my hotel")
+    postroom("campaign", "sender", "ada", "--pause", "--workspace", "my hotel")
+    problems = postroom("campaign", "check", "spring", "--workspace", "my hotel", "--json").json["problems"]
+
+    assert {each["field"]: each["remedy"] for each in problems} == {
+        "prospects": "postroom campaign import FILE --campaign spring --workspace 'my hotel'",
+        "daily_quota": "postroom campaign settings --daily-quota 50 --workspace 'my hotel'",
+        "senders[ada]": "postroom campaign sender ada --resume --workspace 'my hotel'",
+    }
+    nobody = postroom("campaign", "sender", "bob", "--workspace", "my hotel").err
+    assert "`postroom campaign sender --workspace 'my hotel'` lists those there are" in nobody
+
+
 def test_a_check_that_finds_something_fails_and_says_what_to_do(postroom: CommandLine, spring: str) -> None:
     Path("people.csv").write_text("id,email\n7,ada@example.org\n", "utf-8")
     postroom("campaign", "import", "people.csv", "--campaign", spring)
@@ -155,10 +223,10 @@ def test_a_check_that_finds_something_fails_and_says_what_to_do(postroom: Comman
     answer = postroom("campaign", "check", spring)
 
     assert answer.code == 1
-    assert "error  daily_quota: is 0" in answer.out
+    assert "error  daily_quota: the daily quota is 0, and so nothing would leave" in answer.out
     assert "error  steps[1].subject: there is no 'company' (1 prospect: 7)" in answer.out
     assert postroom("campaign", "check", spring, "--sample", "1", "--json").json["ok"] is False
-    assert "would never leave: daily_quota is 0; raise it." in postroom("campaign", "forecast", spring).out
+    assert "would never leave: the daily quota is 0; raise it." in postroom("campaign", "forecast", spring).out
 
 
 def test_settings_are_shown_and_changed_one_by_one(postroom: CommandLine, outbox: Outbox) -> None:
@@ -177,12 +245,51 @@ def test_settings_are_shown_and_changed_one_by_one(postroom: CommandLine, outbox
 @pytest.mark.parametrize(
     ("options", "told"),
     [
+        (
+            ["--daily-quota", "0"],
+            "Nothing will ever leave: the daily quota is 0. Raise it: {} settings --daily-quota 50",
+        ),
+        (
+            ["--ramp-up", "0,5"],
+            "Nothing will ever leave: the ramp-up allows 0 mails on its day 1, and no other day follows one without "
+            "mail. Raise that step: {} settings --ramp-up 1,5",
+        ),
+        (
+            ["--ramp-up", "5,0"],
+            "From a later day on nothing will leave: the ramp-up allows 0 mails on its day 2, and no other day "
+            "follows one without mail. Raise that step: {} settings --ramp-up 5,1",
+        ),
+    ],
+)
+def test_settings_with_which_nothing_ever_leaves_are_taken_with_a_word(
+    postroom: CommandLine, outbox: Outbox, options: list[str], told: str
+) -> None:
+    changed = postroom("campaign", "settings", *options, "--workspace", "hotel")
+    assert (changed.code, changed.err) == (0, told.format("postroom campaign") + " --workspace hotel\n")
+    assert postroom("campaign", "settings", "--workspace", "hotel").err == changed.err
+    [held] = postroom("campaign", "settings", "--workspace", "hotel", "--json").json["impasses"]
+    assert f"{held['told']} {held['remedy'].capitalize()}: {held['command']}\n" == changed.err
+
+
+def test_a_sender_from_whom_nothing_ever_leaves_is_told(postroom: CommandLine, outbox: Outbox) -> None:
+    told = postroom("campaign", "sender", "ada", "--address", "ada@example.org", "--daily-quota", "0").err
+
+    assert told == (
+        "Nothing will ever leave from ada: the daily quota of ada is 0. "
+        "Raise it: postroom campaign sender ada --daily-quota none\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
         (["--timezone", "Europe/Berln"], "timezone: 'Europe/Berln' is no zone of the IANA database; did you mean"),
         (["--start-hour", "9", "--end-hour", "9"], "end_hour: is 9 like start_hour"),
         (["--days", "none"], "sending_days: is empty"),
         (["--days", "monday"], "sending_days: 'monday' is no day"),
         (["--daily-quota", "-1"], "daily_quota: expected a whole number from 0"),
         (["--gap", "90"], "--gap: '90' is no gap; write the least and the most seconds: 30-90"),
+        (["--gap", "1000000-2000000"], "gap_seconds: expected a whole number from 0 to 86400, got 1000000"),
         (["--ramp-up", "a,b"], "--ramp-up: 'a,b' is no list; write 20,40,80"),
         (["--holidays", "Christmas"], "holidays: expected dates, got 'Christmas'; write 2026-12-25"),
         (["--bounce-limit", "5"], "bounce_limit: expected a share above 0 and up to 1, got 5"),
@@ -213,6 +320,10 @@ def test_senders_are_added_changed_and_listed(postroom: CommandLine, outbox: Out
         [5, 10],
     )
     assert postroom("campaign", "sender", "ada", "--reply-to", "none", "--json").json["senders"][0]["reply_to"] is None
+    unlimited = postroom("campaign", "sender", "ada", "--daily-quota", "none", "--ramp-up", "none", "--json").json
+    assert (unlimited["senders"][0]["daily_quota"], unlimited["senders"][0]["ramp_up"]) == (None, None)
+    refused = postroom("campaign", "sender", "ada", "--daily-quota", "few").err
+    assert "--daily-quota: 'few' is no number; write 30, or none" in refused
     assert "ada@example.org" in postroom("campaign", "sender").out
     assert postroom("campaign", "sender", "--name", "Ada").code == 2
     assert postroom("campaign", "sender", "bob").code == 1
@@ -244,6 +355,9 @@ def test_a_sequence_is_shown_and_edited_as_its_next_version(postroom: CommandLin
         ('[campaign]\nid = "a"\n[[steps]]\nsubject = "s"\ntext = "\\u0000"\n', "steps[1].text: contains characters"),
         ('[campaign]\nid = "a"\nsender = []\n', "campaign.sender: is not known; did you mean senders?"),
         ('[campaign]\nid = "a"\nsequence = "b"\n[[senders]]\nid = "x"\n', "sender.address: is missing"),
+        ('[campaign]\nid = "a"\nsequence = "b"\n[[senders]]\naddress = "x@y.z"\n', "sender.id: is missing; write it"),
+        ('[campaign]\nid = "a"\nsequence = "b"\n[[senders]]\nid = "x"\nquota = 1\n', "senders.quota: is not known"),
+        ('[campaign]\nid = "a"\nsequence = "b"\n[[senders]]\nid = "x"\ndaily_quota = "few"\n', "sender.daily_quota:"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused_by_its_place(
@@ -263,7 +377,7 @@ def test_a_campaign_of_another_workspace_is_not_there(postroom: CommandLine, spr
         assert (answer.code, answer.err) == (
             1,
             "postroom: there is no campaign 'spring' in the workspace 'other'; "
-            "`postroom campaign list` shows those there are\n",
+            "`postroom campaign list --workspace other` shows those there are\n",
         )
     assert "There is no campaign yet" in postroom("campaign", "list", "--workspace", "other").err
     assert postroom("campaign", "import", "people.csv", "--campaign", spring, "--workspace", "other").code == 1

@@ -35,6 +35,12 @@ def test_anything_else_is_refused_with_examples(text: str) -> None:
         past_moment("--since", text, now=NOW)
 
 
+@pytest.mark.parametrize("text", ["5", " 30 ", "2026", "1.5"])
+def test_a_number_without_a_unit_is_refused_for_nobody_means_seconds(text: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"--until: '{text}' has no unit; write {text.strip()}d for days"):
+        coming_moment("--until", text, now=NOW)
+
+
 @pytest.mark.parametrize(
     ("away", "words"),
     [

@@ -63,7 +63,10 @@ def test_a_workspace_or_a_kind_is_a_scope_by_itself_and_an_end_is_a_length_of_ti
         (("nobody",), "address: "),
         ((ADA, "--scope", "kind"), "kind: goes with the scope 'kind'"),
         ((ADA, "--scope", "all", "--workspace", "hotel"), "scope: 'all' is about every workspace"),
+        ((ADA, "--scope", "workspace"), "workspace: is missing; name it with --workspace; '' is mail without"),
+        ((ADA, "--kind", "news"), "workspace: is missing; name it with --workspace"),
         ((ADA, "--until", "soon"), "--until: 'soon' is no time"),
+        ((ADA, "--until", "5"), "--until: '5' has no unit; write 5d for days"),
         ((ADA, "--until", "2020-01-01"), "expires_at: has passed already"),
         ((ADA, "--reason", "because"), "'hard_bounce', 'complaint', 'unsubscribe', 'manual', 'imported'"),
         (("ada@example.org\nBcc: all@example.org",), "address: "),
@@ -74,6 +77,15 @@ def test_what_cannot_be_meant_is_refused_by_field(postroom: CommandLine, argumen
 
     assert (answer.code, answer.out) == (2, "")
     assert told in " ".join(answer.err.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("options", [(), ("--scope", "workspace")])
+def test_mail_without_a_workspace_is_stopped_where_that_is_said(
+    postroom: CommandLine, options: tuple[str, ...]
+) -> None:
+    told = postroom("suppress", "add", ADA, "--workspace", "", *options, "--json").json
+
+    assert (told["scope"], told["workspace"]) == ("workspace", "")
 
 
 def test_what_a_person_has_said_is_removed_only_with_yes(postroom: CommandLine) -> None:

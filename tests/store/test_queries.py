@@ -55,7 +55,7 @@ def test_both_databases_take_the_same_parameters(name: str) -> None:
 
 OF_NO_WORKSPACE = (
     "plan_afresh",  # is about no rows
-    "paused_senders",  # `postroom doctor` looks at the whole deployment
+    "running_senders",  # `postroom doctor` looks at the whole deployment
 )
 
 

@@ -207,7 +207,8 @@ async def show_campaign(asked: Looking, id: Segment) -> Success[WholeCampaignSha
     id = id_in(id)
     whole = await asked.campaigns.status(asked.workspace, id, workspaces=asked.seen)
     totals = await asked.campaigns.totals(asked.workspace, id, workspaces=asked.seen)
-    return Success(data=WholeCampaignShape.of(asked.workspace, whole, totals))
+    impasses = await asked.campaigns.impasses_of_campaign(asked.workspace, whole, workspaces=asked.seen)
+    return Success(data=WholeCampaignShape.of(asked.workspace, whole, totals, impasses))
 
 
 @router.get("/campaigns/{id}/schedule")

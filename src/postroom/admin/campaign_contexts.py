@@ -15,6 +15,7 @@ from postroom.admin.campaign_findings import Finding
 from postroom.admin.campaign_funnel import Funnel, funnel_of
 from postroom.admin.campaign_places import Place, segment
 from postroom.admin.campaign_wording import Explained
+from postroom.campaigns.arithmetic.impasse import Impasse
 from postroom.campaigns.arithmetic.window import Opening
 from postroom.campaigns.drafts.checking import Checked, Severity
 from postroom.campaigns.drafts.forecasting import Forecast, Outlook
@@ -101,6 +102,8 @@ class CampaignsPage:
     """The workspace's clock."""
     wait: Explained | None
     """Why no mail of the workspace leaves now; None where it does."""
+    held: Impasse | None
+    """Why none will ever leave; None where one may."""
     next: str
     """The id to go on behind, where there are more."""
     sequences: tuple[SequenceOutline, ...] = ()
@@ -180,6 +183,8 @@ class CampaignPage:
     people: FoundEnrolments
     entries: Entries
     address: PeopleAddress
+    impasses: tuple[Impasse, ...] = ()
+    """Why nothing of it will ever leave, though it waits to."""
     unread: tuple[str, ...] = ()
     """What the query says and nobody could read."""
     report: Report | None = None
@@ -408,6 +413,19 @@ class SendingPage:
     zones: tuple[str, ...]
     sender_form: Mapping[str, str] = field(default_factory=dict)
     sender_problem: InvalidCampaign | None = None
+    editing: str = ""
+    """The id of the sender whom the form changes; empty: it adds one."""
+    sender_was: str = ""
+    """What the form was filled with."""
+    impasses: tuple[Impasse, ...] = ()
+    """Why nothing will ever leave, of the workspace or of senders."""
+
+    @property
+    def taken(self) -> str:
+        """The id under which somebody was to be added who is there already."""
+        wanted, refused = self.sender_form.get("id", ""), self.sender_problem
+        known = any(sender.id == wanted for sender in self.senders)
+        return wanted if refused and refused.field == "sender.id" and known and not self.editing else ""
 
 
 def _is_number(text: str) -> bool:

@@ -12,6 +12,13 @@ from postroom.campaigns.drafts.whole import Draft
 
 _STEP = re.compile(r"steps\[(\d+)\]")
 _ABOUT_SENDING = ("settings", "daily_quota", "ramp_up", "sending_days")
+_ON_PAGES = {
+    "settings": "say when it sends",
+    "daily_quota": "raise it",
+    "ramp_up": "raise that step",
+    "sending_days": "name other days, hours or holidays",
+}
+"""What is done there, in the place of a command; of a sender without a field, who is paused, something else."""
 _PARTS = {
     "prospects": re.compile("prospects"),
     "sequence": _STEP,
@@ -75,14 +82,13 @@ def _mended(problem: Problem, draft: Draft, place: Place) -> tuple[str, str]:
     id = draft.campaign.id
     if problem.field == "prospects" and not draft.prospects:
         return "import a file of prospects", f"{place.campaign(id)}#import"
-    if problem.field == "settings":
-        return "say when it sends", place.sending()
-    if problem.field == "daily_quota":
-        return "raise it", place.sending()
+    remedy = problem.remedy
+    if remedy.startswith("postroom "):
+        remedy = _ON_PAGES.get(problem.field.rpartition(".")[2], "resume it")
     if problem.field in _ABOUT_SENDING:
-        return problem.remedy, place.sending()
+        return remedy, place.sending()
     if problem.field.startswith("senders"):
-        return problem.remedy, f"{place.sending()}#senders"
+        return remedy, f"{place.sending()}#senders"
     if step := _STEP.match(problem.field):
         whom = problem.prospects[0] if problem.prospects else ""  # for whom it is shown, with what is wrong beside it
         return problem.remedy, f"{place.sequence(draft.sequence.id, campaign=id, prospect=whom)}#step-{step[1]}"

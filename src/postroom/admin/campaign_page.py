@@ -44,6 +44,7 @@ async def campaign_page(
     whole = await campaigns_of(request).status(place.workspace, id, workspaces=seen)
     numbers = await looks.numbers(place.workspace, id, workspaces=seen)
     outlook = await outlook_of(request, person, place.workspace)
+    under_way = whole.campaign.status in (CampaignStatus.RUNNING, CampaignStatus.PAUSED)
     address = PeopleAddress.read(request.query_params)
     forecast = None if is_refresh(request) else await draft_forecast(request, person, place, whole)
     checked = await asked_check(request, person, place, id) if "check" in request.query_params else None
@@ -69,6 +70,9 @@ async def campaign_page(
         people=people,
         entries=await entries_of(request, person, (each.reason for each in people.enrolments)),
         address=address,
+        impasses=await campaigns_of(request).impasses_of_campaign(place.workspace, whole, workspaces=seen)
+        if under_way
+        else (),
         unread=address.unread(request.query_params),
         **more,
     )

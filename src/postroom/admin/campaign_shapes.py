@@ -5,7 +5,7 @@ Only when a mail is to leave, and until when it waits, are told by the clock of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import date, datetime
 from typing import Annotated, Any, Generic, Literal, TypeVar
@@ -15,6 +15,7 @@ from pydantic import Field
 
 from postroom.admin.shapes import ErrorBody, Shape
 from postroom.campaigns.arithmetic.gate import Wait
+from postroom.campaigns.arithmetic.impasse import Impasse
 from postroom.campaigns.drafts.forecasting import Forecast
 from postroom.campaigns.looking.pages import Progress
 from postroom.campaigns.looking.totals import Totals
@@ -113,8 +114,25 @@ class TotalsShape(Shape):
         )
 
 
+class ImpasseShape(Shape):
+    """Why nothing will ever leave until somebody does what `remedy` says: the `cause`, of the whole workspace, or of
+    the sender `senderId`. With `later`, mail leaves until a later day of the ramp-up."""
+
+    told: str
+    cause: str
+    remedy: str
+    sender_id: str | None
+    later: bool
+
+    @classmethod
+    def of(cls, held: Impasse) -> ImpasseShape:
+        return cls(
+            told=held.told, cause=held.cause, remedy=held.remedy, sender_id=held.sender or None, later=held.later
+        )
+
+
 class WholeCampaignShape(Shape):
-    """One campaign. `enrolments` tells how many prospects stand where."""
+    """One campaign. `enrolments` tells how many prospects stand where, `impasses` why nothing of it will ever leave."""
 
     id: str
     name: str
@@ -132,9 +150,12 @@ class WholeCampaignShape(Shape):
     prospects: int
     enrolments: dict[str, int]
     totals: TotalsShape
+    impasses: list[ImpasseShape]
 
     @classmethod
-    def of(cls, workspace: str, whole: WholeCampaign, totals: Totals) -> WholeCampaignShape:
+    def of(
+        cls, workspace: str, whole: WholeCampaign, totals: Totals, impasses: Iterable[Impasse]
+    ) -> WholeCampaignShape:
         return cls(
             **_campaign(whole.campaign),
             workspace=workspace,
@@ -144,6 +165,7 @@ class WholeCampaignShape(Shape):
             prospects=whole.prospects,
             enrolments=dict(whole.enrolments),
             totals=TotalsShape.of(totals),
+            impasses=[ImpasseShape.of(each) for each in impasses],
         )
 
 
@@ -274,15 +296,17 @@ class ScheduleShape(Shape):
 
 
 class WaitShape(Shape):
-    """Why a mail has not left; `until` is when that is looked at again, with the offset of the workspace's clock."""
+    """Why a mail has not left; `until` is when that is looked at again, with the offset of the workspace's clock, and
+    `never` why it will not leave as things are."""
 
     reason: WaitReason
     detail: str
     until: datetime | None
+    never: str
 
     @classmethod
     def of(cls, wait: Wait, zone: ZoneInfo) -> WaitShape:
-        return cls(reason=wait.reason, detail=wait.detail, until=_on_the_clock(wait.until, zone))
+        return cls(reason=wait.reason, detail=wait.detail, until=_on_the_clock(wait.until, zone), never=wait.never)
 
 
 class ScheduledShape(Shape):

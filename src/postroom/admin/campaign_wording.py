@@ -42,6 +42,8 @@ class Explained:
     until: datetime | None = None
     zone: ZoneInfo | None = None
     now: datetime | None = None
+    never: str = ""
+    """Why it will never leave as things are, and what to do about it."""
     planned_at: datetime | None = None
     """When it is to leave by the plan, if anybody knows."""
 
@@ -68,6 +70,8 @@ class Explained:
 
     def __str__(self) -> str:
         told = f"{self.reason} {self.detail}".strip()
+        if self.never:
+            return f"{told}, never: {self.never}"
         return f"{told}, next {self.when}" if self.when else told
 
 
@@ -76,7 +80,7 @@ def explained(wait: Wait, settings: SendingSettings, *, now: datetime) -> Explai
     detail = f"after {wait.detail}" if wait.detail.startswith("step ") else wait.detail
     if wait.reason is WaitReason.WAITING_STEP and wait.until is not None:
         detail = ""  # the day, which the time tells too
-    return Explained(reason=wait.reason, detail=detail, until=wait.until, zone=settings.zone, now=now)
+    return Explained(reason=wait.reason, detail=detail, until=wait.until, zone=settings.zone, now=now, never=wait.never)
 
 
 def reasons_in_words(reasons: Mapping[WaitReason | None, int]) -> tuple[str, ...]:

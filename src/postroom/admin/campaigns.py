@@ -22,7 +22,7 @@ from postroom.admin.security import needs
 from postroom.admin.workshop import workshop_of
 from postroom.campaigns.arithmetic.gate import Wait
 from postroom.campaigns.drafts.describing import Description
-from postroom.campaigns.values import Campaign, Sender, Sequence, Step
+from postroom.campaigns.values import Campaign, Sequence, Step
 from postroom.errors import InvalidCampaign
 from postroom.operate.campaign_looks import LONGEST_LIST
 
@@ -77,6 +77,7 @@ async def _list_page(request: Request, person: Person, place: Place, *, status: 
     listed = await looks.campaigns(place.workspace, after=after, workspaces=seen)
     known = await looks.workspaces(workspaces=seen)
     settings, answer = await looks.gate(place.workspace, workspaces=seen)
+    held = await operations.impasses(place.workspace, workspaces=seen)
     page = CampaignsPage(
         place=place,
         workspaces=tuple(dict.fromkeys((*known, place.workspace))),
@@ -85,6 +86,7 @@ async def _list_page(request: Request, person: Person, place: Place, *, status: 
         outlook=await outlook_of(request, person, place.workspace),
         zone=settings.zone,
         wait=explained(answer, settings, now=looks.now()) if isinstance(answer, Wait) else None,
+        held=next((each for each in held if not each.later), None),
         next=listed[-1].campaign.id if len(listed) == LONGEST_LIST else "",
         sequences=await operations.sequences(place.workspace, workspaces=seen),
         senders=await operations.senders(place.workspace, workspaces=seen),
@@ -104,7 +106,7 @@ def _described(given: dict[str, str], senders: tuple[str, ...]) -> Description:
     id = given["id"] or _id_for(given["name"])
     sequence = None if given["sequence"] else _first_step(id, given)
     sender = _first_sender(given) if given["sender_address"] else None
-    ids = (*senders, sender.id) if sender else senders
+    ids = (*senders, sender["id"]) if sender else senders
     if not ids:
         raise InvalidCampaign("senders", "there is none", "choose at least one sender")
     return Description(
@@ -127,10 +129,11 @@ def _first_step(id: str, given: dict[str, str]) -> Sequence:
     return Sequence(id=id, name=given["name"], steps=(step,))
 
 
-def _first_sender(given: dict[str, str]) -> Sender:
-    address = given["sender_address"]
-    id = _id_for(address.partition("@")[0])
-    return Sender(id=id, name=given["sender_name"], address=address)
+def _first_sender(given: dict[str, str]) -> dict[str, str]:
+    """Who may have been added meanwhile: then what is left empty here stays as it is."""
+    address, name = given["sender_address"], given["sender_name"]
+    sender = {"id": _id_for(address.partition("@")[0]), "address": address}
+    return {**sender, "name": name} if name else sender
 
 
 def _id_for(name: str) -> str:

@@ -45,7 +45,7 @@ _WORDS: Mapping[str, Callable[[int], str]] = {
     "prospect_stop": lambda count: "Stopped. This person gets nothing more of this campaign.",
     "sequence_saved": lambda count: "Saved as a new version. Who is under way keeps the version they began with.",
     "sequence_same": lambda count: "Saved. No step has changed, so there is no new version.",
-    "sending_nothing": lambda count: "Saved. Nothing leaves with a quota of 0.",
+    "sending_nothing": lambda count: "Saved; but nothing will ever leave like this, as is said beneath.",
     "sending_saved": lambda count: "Saved. Mail leaves by these settings from now on.",
     "sender_saved": lambda count: "The sender is saved.",
     "sender_pause": lambda count: "The sender is paused. Their mail is kept, and nobody else's waits for it.",

@@ -18,18 +18,18 @@ from postroom.accounts.values import Person, Role
 from postroom.admin.addresses import plain
 from postroom.admin.campaign_charts import week
 from postroom.admin.campaign_contexts import SendingPage, Window
-from postroom.admin.campaign_forms import number_in, numbers_in
 from postroom.admin.campaign_places import Place, campaigns_of, forget_outlook, id_in, looks_of, place_of, words
 from postroom.admin.notices import read_notice, with_notice
 from postroom.admin.places import actor_of, may_act
 from postroom.admin.rendering import render
 from postroom.admin.security import needs
+from postroom.admin.sender_form import changed_fields, given_in, sender_form, sender_said
 from postroom.admin.sending_form import FIELDS, LABELS, form_of, in_words, read_form
 from postroom.campaigns.arithmetic.quota import allowance
 from postroom.campaigns.arithmetic.settings import SendingSettings
 from postroom.campaigns.arithmetic.window import Opening, openings_after
 from postroom.campaigns.books.counting import CountedDay
-from postroom.campaigns.records import sender_from
+from postroom.campaigns.records import UNSAID, sender_from, written
 from postroom.errors import InvalidCampaign
 
 router = APIRouter(include_in_schema=False)
@@ -40,7 +40,6 @@ Operator = Annotated[Person, Depends(needs(Role.OPERATOR))]
 WINDOWS = 10
 ACTS_ON_SENDERS = ("pause", "resume")
 LONGEST_REASON = 500
-OF_SENDER = ("id", "name", "address", "reply_to", "route", "daily_quota", "ramp_up")
 _MIDNIGHT = clock_time()
 _MEANWHILE = "Somebody else has changed them meanwhile; look at them, and save again"
 
@@ -48,7 +47,8 @@ _MEANWHILE = "Somebody else has changed them meanwhile; look at them, and save a
 @router.get("/admin/sending")
 async def sending(request: Request, person: Viewer) -> Response:
     """The settings in their form, what they mean in hours and dates, and the senders."""
-    return await _page(request, person, await place_of(request, person))
+    place = await place_of(request, person)
+    return await _page(request, person, place, editing=plain(request.query_params.get("edit")))
 
 
 @router.post("/admin/sending")
@@ -64,34 +64,47 @@ async def change(request: Request, person: Operator) -> Response:
         problems = {"version": _MEANWHILE, **problems}
     if not problems:
         try:
-            saved = await operations.change_settings(
-                place.workspace, changes, by=actor_of(request, person), workspaces=person.workspaces
-            )
+            by = actor_of(request, person)
+            await operations.change_settings(place.workspace, changes, by=by, workspaces=person.workspaces)
         except InvalidCampaign as error:
             problems = {error.field: in_words(error)}
         else:
             forget_outlook(request, place.workspace)
-            notice = "sending_saved" if saved.sending.daily_quota else "sending_nothing"
+            held = await operations.impasses(place.workspace, workspaces=person.workspaces)
+            notice = "sending_nothing" if held else "sending_saved"
             return RedirectResponse(with_notice(place.sending(), notice), status_code=303)
     return await _page(request, person, place, status=422, form=given, days=days, problems=problems)
 
 
 @router.post("/admin/sending/senders")
-async def put_sender(request: Request, person: Operator) -> Response:
-    """Add a sender, or change the one of that id."""
+async def add_sender(request: Request, person: Operator) -> Response:
+    """Add a sender. One who is there already stays as they are, and the page leads to where they are changed."""
     place, form = await place_of(request, person), await request.form()
-    given = {name: plain(form.get(name)) for name in OF_SENDER}
-    record: dict[str, Any] = {name: value for name, value in given.items() if value}
-    record |= {name: number_in(record[name]) for name in ("daily_quota",) if name in record}
-    record |= {"ramp_up": numbers_in(record["ramp_up"])} if "ramp_up" in record else {}
+    given = given_in(form)
     try:
-        await campaigns_of(request).put_sender(
-            place.workspace, sender_from(record), by=actor_of(request, person), workspaces=person.workspaces
+        sender = sender_from({name: value for name, value in sender_said(given).items() if value != UNSAID})
+        await campaigns_of(request).add_sender(
+            place.workspace, sender, by=actor_of(request, person), workspaces=person.workspaces
         )
     except InvalidCampaign as error:
         return await _page(request, person, place, status=422, sender_form=given, sender_problem=error)
-    forget_outlook(request, place.workspace)
-    return RedirectResponse(with_notice(place.sending(), "sender_saved"), status_code=303)
+    return _saved(request, place)
+
+
+@router.post("/admin/sending/senders/{id}")
+async def change_sender(request: Request, person: Operator, id: str) -> Response:
+    """Change of a sender what is another now than when the form was filled, and leave the rest to whoever else has
+    changed it since."""
+    place, form = await place_of(request, person), await request.form()
+    given, was = {**given_in(form), "id": id_in(id)}, words(form, "was")
+    asked: Any = {"by": actor_of(request, person), "workspaces": person.workspaces}
+    try:
+        changes = changed_fields(given, was=was)
+        await campaigns_of(request).change_sender(place.workspace, given["id"], changes, add=False, **asked)
+    except InvalidCampaign as error:
+        told: Any = {"sender_form": given, "sender_problem": error, "sender_was": was}
+        return await _page(request, person, place, status=422, editing=given["id"], **told)
+    return _saved(request, place)
 
 
 @router.post("/admin/sending/senders/{id}/{act}")
@@ -109,12 +122,18 @@ async def act_on_sender(request: Request, person: Operator, id: str, act: str) -
     return RedirectResponse(with_notice(place.sending(), f"sender_{act}") + "#senders", status_code=303)
 
 
+def _saved(request: Request, place: Place) -> Response:
+    forget_outlook(request, place.workspace)
+    return RedirectResponse(with_notice(place.sending(), "sender_saved") + "#senders", status_code=303)
+
+
 async def _page(
     request: Request,
     person: Person,
     place: Place,
     *,
     status: int = 200,
+    editing: str = "",
     form: Mapping[str, str] | None = None,
     days: tuple[str, ...] | None = None,
     problems: Mapping[str, str] | None = None,
@@ -124,6 +143,10 @@ async def _page(
     settings = await operations.settings_of(place.workspace, workspaces=seen)
     quota = await looks.quota(place.workspace, workspaces=seen)
     sending = settings.sending
+    if editing and "sender_form" not in more:
+        filled = sender_form(await operations.sender(place.workspace, editing, workspaces=seen))
+        more |= {"sender_form": filled, "sender_was": written(filled)}
+    senders = await operations.senders(place.workspace, workspaces=seen)
     page = SendingPage(
         place=place,
         settings=settings,
@@ -133,9 +156,11 @@ async def _page(
         days=days if days is not None else sending.sending_days,
         problems=problems or {},
         labels=LABELS,
-        senders=await operations.senders(place.workspace, workspaces=seen),
+        senders=senders,
+        impasses=await operations.impasses(place.workspace, senders, workspaces=seen),
         routes=tuple(sorted(operations.settings.known_routes())),
         zones=_zones(),
+        editing=editing,
         **more,
     )
     return render(
@@ -145,22 +170,23 @@ async def _page(
 
 
 def _windows(settings: SendingSettings, counted: Sequence[CountedDay], now: datetime) -> tuple[Window, ...]:
-    """The next ones, as if each of them had mail: so the ramp-up goes on."""
+    """The next ones, as if each of them had as much mail as it may: so the ramp-up goes on, or stands still."""
     used = {each.day: each.used for each in counted}
     with_mail = {each.day for each in counted if each.accepted}
     found: list[Window] = []
     for each in islice(openings_after(settings, now), WINDOWS):
-        ramp_day = 1 + sum(day < each.day for day in with_mail)
+        allowed = allowance(settings, 1 + sum(day < each.day for day in with_mail))
         found.append(
             Window(
                 opening=each,
-                allowed=allowance(settings, ramp_day),
+                allowed=allowed,
                 used=used.get(each.day, 0),
                 here=_hours(each, settings.zone),
                 utc=_hours(each, UTC),
             )
         )
-        with_mail.add(each.day)
+        if allowed:
+            with_mail.add(each.day)
     return tuple(found)
 
 

@@ -18,6 +18,9 @@ SENDING = tuple(each.name for each in fields(SendingSettings) if each.init)
 BESIDE = ("person_hours", "bounce_limit", "complaint_limit", "limit_after")
 """Settings of a workspace that are not about when mail may leave."""
 OF_SENDER = ("id", "name", "address", "reply_to", "route", "daily_quota", "ramp_up")
+_MAY_BE_NONE = ("reply_to", "daily_quota", "ramp_up")
+UNSAID = "none"
+"""In a record of a sender: that there is to be none of what it need not have. TOML knows no null."""
 OF_STEP = ("delay_days", "subject", "text", "html", "template")
 
 
@@ -80,6 +83,17 @@ def sender_from(record: Mapping[str, Any]) -> Sender:
         if name not in record:
             raise InvalidCampaign(f"sender.{name}", "is missing", "write it")
     return Sender(**{**record, "ramp_up": ramp_from("sender.ramp_up", record.get("ramp_up"))})
+
+
+def changed_sender(before: Sender | None, record: Mapping[str, Any]) -> Sender:
+    """The sender with what a record says in the place of what it says it of, or a new one; all of it is checked.
+
+    `none` takes away a `reply_to`, a `daily_quota` or a `ramp_up` that was there.
+    """
+    check_names("senders", record, OF_SENDER)
+    said = {name: None if name in _MAY_BE_NONE and value == UNSAID else value for name, value in record.items()}
+    known = {} if before is None else sender_record(before)
+    return sender_from({**{name: known[name] for name in OF_SENDER if name in known}, **said})
 
 
 def step_record(step: Step) -> dict[str, Any]:

@@ -58,11 +58,13 @@ def pause(
 def resume(target: Target, id: CampaignId, workspace: Workspace = "", json: Json = False) -> None:
     """Let a paused campaign run again. What became due leaves within windows, quota and gap."""
     with target.outbox() as outbox:
-        launched = CampaignOperations(outbox).resume(workspace, id, by=machine_user())
+        campaigns = CampaignOperations(outbox)
+        before = campaigns.status(workspace, id).campaign.status
+        launched = campaigns.resume(workspace, id, by=machine_user())
     if json or launched.scheduled or launched.status is not CampaignStatus.RUNNING:
         _tell_launched(launched, json=json)
     else:
-        _say(f"{id} is running again.")
+        _say(f"{id} is running {'already' if before is CampaignStatus.RUNNING else 'again'}.")
 
 
 def cancel(target: Target, id: CampaignId, workspace: Workspace = "") -> None:

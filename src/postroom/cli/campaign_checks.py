@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
+from postroom.campaigns.arithmetic.impasse import Impasse
+from postroom.campaigns.commands import command
 from postroom.campaigns.looking.standstill import standstill
 from postroom.cli.checks import Finding, Level
 from postroom.cli.moments import relative
@@ -25,15 +28,25 @@ def check_campaigns(database: Database, house: House) -> Iterator[Finding]:
             if nobody_sends(house.workers)
             else "workers that run must know the routes of its senders; their log says what they lack",
         )
+    yield from (_stuck(workspace, held) for workspace, held in found.impasses)
     for workspace, sender in found.paused:
         why = f": {sender.pause_reason}" if sender.pause_reason else ""
-        place = f" --workspace {workspace}" if workspace else ""
+        resume = command(f"sender {shlex.quote(sender.id)} --resume", workspace)
         yield Finding(
             name="campaigns",
             level=Level.WARN,
             detail=f"the sender {sender.id}{_of(workspace)} was paused {relative(sender.paused_at, now=house.at)}{why}",
-            remedy=f"put it right, then `postroom campaign sender {sender.id} --resume{place}`",
+            remedy=f"put it right, then `{resume}`",
         )
+
+
+def _stuck(workspace: str, held: Impasse) -> Finding:
+    return Finding(
+        name="campaigns",
+        level=Level.WARN if held.later else Level.FAIL,
+        detail=f"campaigns{_of(workspace)}: {held.told[:1].lower()}{held.told[1:].rstrip('.')}",
+        remedy=f"{held.remedy}: `{command(held.words, workspace)}`",
+    )
 
 
 def _of(workspace: str) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from postroom.campaigns.records import UNSAID
 from postroom.errors import InvalidCampaign
 
 _PANEL = "What to change"
@@ -15,7 +16,8 @@ _PANEL = "What to change"
 Workspace = Annotated[str, typer.Option("--workspace", help="In this workspace; else in the one without a name.")]
 CampaignId = Annotated[str, typer.Argument(help="The campaign, as `campaign list` spells it.", metavar="ID")]
 
-_GAP = re.compile(r"(\d{1,6})\s*-\s*(\d{1,6})")
+_GAP = re.compile(r"([0-9]{1,15})\s*-\s*([0-9]{1,15})")
+"""Any number: whoever keeps the settings says which is too large."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +99,12 @@ class SenderOptions:
     ] = None
     route: Annotated[str | None, typer.Option(help="The way out.", metavar="NAME", rich_help_panel=_PANEL)] = None
     daily_quota: Annotated[
-        int | None, typer.Option(help="Mails a day, beside the workspace's quota.", rich_help_panel=_PANEL)
+        str | None,
+        typer.Option(
+            help="Mails a day, beside the workspace's quota; none for that one alone.",
+            metavar="NUMBER",
+            rich_help_panel=_PANEL,
+        ),
     ] = None
     ramp_up: Annotated[
         str | None,
@@ -108,12 +115,11 @@ class SenderOptions:
         """What was said, by the names of the fields."""
         given = {each.name: getattr(self, each.name) for each in fields(self)}
         said = {name: value for name, value in given.items() if value is not None}
-        if said.get("reply_to") == _NONE:
-            said["reply_to"] = None
-        return said | ({"ramp_up": _numbers("ramp-up", said["ramp_up"])} if "ramp_up" in said else {})
+        readers = {"daily_quota": _number, "ramp_up": _numbers}
+        return {name: readers.get(name, _as_it_is)(name, value) for name, value in said.items()}
 
 
-_NONE = "none"
+_NONE = UNSAID
 
 
 def _as_it_is(_name: str, value: Any) -> Any:
@@ -126,6 +132,14 @@ def _words(_name: str, text: str) -> list[str]:
 
 def _days(name: str, text: str) -> list[str]:
     return [each.lower() for each in _words(name, text)]
+
+
+def _number(name: str, text: str) -> int | str:
+    """A number, or that there is none."""
+    known = text.strip().lower()
+    if known != _NONE and not re.fullmatch("-?[0-9]{1,9}", known):
+        raise InvalidCampaign(f"--{name.replace('_', '-')}", f"{text[:60]!r} is no number", "write 30, or none")
+    return _NONE if known == _NONE else int(known)
 
 
 def _numbers(name: str, text: str) -> list[int]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import shlex
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -10,10 +11,11 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from postroom.campaigns.arithmetic.impasse import Impasse
+from postroom.campaigns.commands import command as command_of
 from postroom.campaigns.drafts.describing import EXAMPLE, read_description, read_steps
 from postroom.campaigns.drafts.overwriting import Shared, overwritten
-from postroom.campaigns.records import sender_from, sender_record, settings_record
-from postroom.campaigns.values import Sender
+from postroom.campaigns.records import sender_record, settings_record
 from postroom.cli.campaign_acts import cancel, launch, pause, resume, waiting
 from postroom.cli.campaign_importing import import_prospects
 from postroom.cli.campaign_options import CampaignId, SenderOptions, SettingsOptions, Workspace
@@ -39,6 +41,7 @@ from postroom.operate.campaign_records import (
     campaign_record,
     checked_record,
     forecast_record,
+    impasse_records,
     outline_record,
     sequence_record,
     totals_record,
@@ -70,16 +73,16 @@ def new(
         campaign = campaigns.new(workspace, description, by=machine_user())
         made = campaigns.status(workspace, campaign.id)
         changed = overwritten(before, _shared(campaigns, workspace))
+        held = campaigns.impasses(workspace, made.draft.senders)
     if json:
-        print_json(whole_record(made) | {"changed": list(changed)})
+        print_json(whole_record(made) | {"changed": list(changed), "impasses": impasse_records(held, workspace)})
         return
     steps, senders = count_of(len(made.draft.sequence.steps), "step"), count_of(len(made.draft.senders), "sender")
     _say(f"The draft {campaign.id} is there, with {steps} and {senders}.")
     if changed:
         _say(f"Changed for the whole workspace: {'; '.join(changed)}")
-    if not made.draft.settings.sending.daily_quota:
-        _hint(f"Nothing leaves with a quota of 0: postroom campaign settings --daily-quota 50{_told(workspace)}")
-    _say(f"Next: postroom campaign import FILE --campaign {campaign.id}{_told(workspace)}")
+    _tell_impasses(held, workspace)
+    _say(f"Next: {command_of(f'import FILE --campaign {shlex.quote(campaign.id)}', workspace)}")
 
 
 def settings(target: Target, options: SettingsOptions, workspace: Workspace = "", json: Json = False) -> None:
@@ -90,10 +93,12 @@ def settings(target: Target, options: SettingsOptions, workspace: Workspace = ""
             found = campaigns.change_settings(workspace, changes, by=machine_user())
         else:
             found = campaigns.settings_of(workspace)
+        held = campaigns.impasses(workspace)
     if json:
-        print_json(settings_record(found))
+        print_json(settings_record(found) | {"impasses": impasse_records(held, workspace)})
     else:
         standard_output().print(facts_of_settings(found))
+        _tell_impasses(held, workspace)
 
 
 def sender(
@@ -112,25 +117,27 @@ def sender(
     """List who sends campaigns, show one, add or change one with what the options name, pause or resume one."""
     changes = options.as_record()
     if (changes or pause or resume) and id is None:
-        raise InvalidCampaign("id", "is missing", "say which sender: postroom campaign sender ID --address …")
+        remedy = f"say which sender: {command_of('sender ID --address …', workspace)}"
+        raise InvalidCampaign("id", "is missing", remedy)
     if (pause and resume) or (reason is not None and not pause):
         raise InvalidCampaign("--pause", "says something else than the other options", "pause, or resume; not both")
     with _campaigns(target) as campaigns:
         if changes:
             assert id is not None
-            known = {each.id: each for each in campaigns.senders(workspace)}
-            campaigns.put_sender(workspace, _changed(known.get(id), id, changes), by=machine_user())
+            campaigns.change_sender(workspace, id, changes, by=machine_user())
         if pause:
             campaigns.pause_sender(workspace, str(id), by=machine_user(), reason=reason)
         if resume:
             campaigns.resume_sender(workspace, str(id), by=machine_user())
         found = campaigns.senders(workspace) if id is None else (campaigns.sender(workspace, id),)
+        held = campaigns.impasses(workspace, found)
     if json:
         print_json({"senders": [sender_record(each) for each in found]})
     elif found:
         standard_output().print(senders_table(found))
+        _tell_impasses([each for each in held if each.sender], workspace)
     else:
-        _hint("Nobody sends campaigns here yet; `postroom campaign sender ID --address …` changes that.")
+        _hint(f"Nobody sends campaigns here yet; `{command_of('sender ID --address …', workspace)}` changes that.")
 
 
 def senders(
@@ -173,7 +180,8 @@ def sequence(
     """List sequences, show the newest version of one, or give it other steps as its next version."""
     if id is None:
         if file is not None:
-            raise InvalidCampaign("id", "is missing", "say which sequence: postroom campaign sequence ID --file FILE")
+            remedy = f"say which sequence: {command_of('sequence ID --file FILE', workspace)}"
+            raise InvalidCampaign("id", "is missing", remedy)
         _list_sequences(target, workspace, json=json)
         return
     with _campaigns(target) as campaigns:
@@ -217,7 +225,7 @@ def forecast(target: Target, id: CampaignId, workspace: Workspace = "", json: Js
     if json:
         print_json(forecast_record(found))
     else:
-        again = f"postroom campaign launch {id} --again{_told(workspace)}"
+        again = command_of(f"launch {shlex.quote(id)} --again", workspace)
         standard_output().print(forecast_picture(found, again=again))
 
 
@@ -232,11 +240,14 @@ def status(
     with _campaigns(target) as campaigns:
         found = campaigns.status(workspace, id)
         totals = campaigns.totals(workspace, id)
+        held = campaigns.impasses_of_campaign(workspace, found)
         wrong = campaigns.discrepancies(workspace, id) if books else ()
     if json:
-        print_json(whole_record(found) | totals_record(totals, wrong if books else None))
+        told = {"impasses": impasse_records(held, workspace)}
+        print_json(whole_record(found) | totals_record(totals, wrong if books else None) | told)
     else:
         standard_output().print(facts_of_campaign(found))
+        _tell_impasses(held, workspace)
         if totals.mails:
             standard_output().print(facts_of_totals(totals))
         if books and not wrong:
@@ -301,6 +312,12 @@ def _all(campaigns: CampaignOperations, workspace: str) -> Iterator[CampaignView
         page = campaigns.list(workspace, after=page[-1].campaign.id)
 
 
+def _tell_impasses(held: Iterable[Impasse], workspace: str) -> None:
+    for each in held:
+        remedy = f"{each.remedy[:1].upper()}{each.remedy[1:]}: {command_of(each.words, workspace)}"
+        standard_error().print(Text(f"{each.told} {remedy}", style="yellow"), soft_wrap=True)
+
+
 def _list_sequences(target: Target, workspace: str, *, json: bool) -> None:
     with _campaigns(target) as campaigns:
         found = campaigns.sequences(workspace)
@@ -312,21 +329,11 @@ def _list_sequences(target: Target, workspace: str, *, json: bool) -> None:
         _hint("There is no sequence yet; `postroom campaign new` makes one with its campaign.")
 
 
-def _changed(before: Sender | None, id: str, changes: dict[str, object]) -> Sender:
-    known = {} if before is None else sender_record(before)
-    kept = {name: value for name, value in known.items() if name not in ("paused_at", "pause_reason")}
-    return sender_from({**kept, "id": id, **changes})
-
-
 def _text_of(file: Path) -> str:
     try:
         return file.read_text("utf-8")
     except UnicodeDecodeError as error:
         raise InvalidCampaign("file", f"{file} is not UTF-8", "save it as UTF-8") from error
-
-
-def _told(workspace: str) -> str:
-    return f" --workspace {workspace}" if workspace else ""
 
 
 def _say(text: str) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 from postroom.duration import parse_duration
 from postroom.errors import ConfigurationError
 
+_BARE = re.compile(r"[0-9]+(\.[0-9]+)?")
 _UNITS = ((timedelta(days=1), "d"), (timedelta(hours=1), "h"), (timedelta(minutes=1), "m"), (timedelta(seconds=1), "s"))
 
 
@@ -43,6 +45,10 @@ def _moment(option: str, text: str, *, now: datetime, direction: int) -> datetim
         return datetime.fromisoformat(text).astimezone(UTC)
     except ValueError:
         pass
+    if _BARE.fullmatch(text.strip()):  # settings take it for seconds, and whoever types it has days in mind, or a year
+        raise ConfigurationError(
+            f"{option}: {text!r} has no unit; write {text.strip()}d for days, or 30m, 2h, 2026-05-17"
+        )
     try:
         return now + direction * parse_duration(text)
     except (ConfigurationError, OverflowError):

@@ -19,7 +19,7 @@ from postroom.cli.screen import print_json, standard_error, standard_output
 from postroom.cli.suppression_files import export_list, import_list
 from postroom.cli.tables import bare_table
 from postroom.cli.target import Target
-from postroom.errors import ConfigurationError
+from postroom.errors import ConfigurationError, InvalidEmail
 from postroom.operate import Operations, recognise
 from postroom.operate.stops import read_address, read_stop
 from postroom.operate.suppression_rights import SAID_NO, RemovalUnconfirmed
@@ -44,8 +44,13 @@ def add(
         SuppressionScope | None,
         typer.Option(help="What is stopped; else what --workspace and --kind say.", case_sensitive=False),
     ] = None,
-    workspace: Annotated[str, typer.Option(help="Mail of this workspace that can be unsubscribed from.")] = "",
-    kind: Annotated[str, typer.Option(help="Mail of this kind that can be unsubscribed from.")] = "",
+    workspace: Annotated[
+        str | None,
+        typer.Option(help="Mail of this workspace that can be unsubscribed from; '' is mail without a workspace."),
+    ] = None,
+    kind: Annotated[
+        str, typer.Option(help="Mail of this kind, in that workspace, that can be unsubscribed from.")
+    ] = "",
     evidence: Annotated[str, typer.Option(help="What shows it, in words for people.", metavar="TEXT")] = "",
     until: Annotated[
         str | None, typer.Option(help="When it ends: 30d, 2026-12-31; else when it is removed.", metavar="TIME")
@@ -55,11 +60,13 @@ def add(
     """Stop mail to an address, for good or for a while. Said twice, it is one entry, which never ends sooner."""
     now = datetime.now(UTC)
     ends = coming_moment("--until", until, now=now)
+    if workspace is None and (kind or scope is SuppressionScope.WORKSPACE):
+        raise InvalidEmail("workspace", "is missing", "name it with --workspace; '' is mail without a workspace")
     given = {
         "address": address,
         "reason": reason.value,
-        "scope": scope.value if scope else "",
-        "workspace": workspace,
+        "scope": _scope(scope, workspace, kind),
+        "workspace": workspace or "",
         "kind": kind,
         "evidence": evidence,
         "expires_at": ends.isoformat() if ends else "",
@@ -185,6 +192,13 @@ def _removed(
     if recognise.email_id(which):
         return [operations.unsuppress(which, by=machine_user(), confirm=confirm)]
     return operations.unsuppress_address(which, by=machine_user(), reasons=reasons, confirm=confirm)
+
+
+def _scope(named: SuppressionScope | None, workspace: str | None, kind: str) -> str:
+    """What was named; else what follows from the rest, of which a workspace without a name says something, too."""
+    if named is None and workspace is not None:
+        named = SuppressionScope.KIND if kind else SuppressionScope.WORKSPACE
+    return named.value if named else ""
 
 
 def _own_words(entries: Sequence[Suppression]) -> str:

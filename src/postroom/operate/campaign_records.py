@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Sequence as Several
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+from postroom.campaigns.arithmetic.impasse import Impasse
 from postroom.campaigns.arithmetic.settings import SendingSettings
+from postroom.campaigns.commands import command
 from postroom.campaigns.drafts.checking import Checked
 from postroom.campaigns.drafts.forecasting import Forecast
 from postroom.campaigns.drafts.sequences import SequenceOutline
@@ -44,6 +47,21 @@ def whole_record(whole: WholeCampaign) -> dict[str, Any]:
         "senders": [sender_record(sender) for sender in whole.draft.senders],
         "settings": settings_record(whole.draft.settings),
     }
+
+
+def impasse_records(impasses: Iterable[Impasse], workspace: str) -> list[dict[str, Any]]:
+    """Why nothing will ever leave, and what to do about it."""
+    return [
+        {
+            "told": each.told,
+            "cause": each.cause,
+            "remedy": each.remedy,
+            "command": command(each.words, workspace),
+            "sender": each.sender or None,
+            "later": each.later,
+        }
+        for each in impasses
+    ]
 
 
 def sequence_record(sequence: Sequence) -> dict[str, Any]:
@@ -101,6 +119,7 @@ def explained_record(explained: Explained, settings: SendingSettings) -> dict[st
         "reason": wait.reason.value if wait else None,
         "detail": wait.detail if wait else "",
         "until": _on_the_clock(wait.until, settings) if wait else None,
+        "never": wait.never if wait else "",
         "told": explained.told(settings),
     }
 

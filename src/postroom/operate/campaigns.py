@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Several
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from postroom.campaigns.arithmetic.impasse import Impasse
 from postroom.campaigns.books.mails import ring
 from postroom.campaigns.drafts.campaigns import (
     LONGEST_PAGE,
@@ -26,6 +27,8 @@ from postroom.campaigns.drafts.readiness import check_readiness
 from postroom.campaigns.drafts.sequences import SequenceOutline, add_sequence, edit_sequence, get_sequence, sequences
 from postroom.campaigns.drafts.whole import Draft, whole_draft
 from postroom.campaigns.drafts.workspace import (
+    add_sender,
+    change_sender,
     get_sender,
     put_sender,
     put_workspace_settings,
@@ -34,6 +37,7 @@ from postroom.campaigns.drafts.workspace import (
 )
 from postroom.campaigns.importing.batches import Imported, RowReport, import_table
 from postroom.campaigns.importing.table import Table
+from postroom.campaigns.looking.impasses import impasses_of
 from postroom.campaigns.records import changed_settings
 from postroom.campaigns.sending.replanning import replan
 from postroom.campaigns.sending.senders import pause_sender, resume_sender
@@ -44,9 +48,12 @@ from postroom.operate.recording import By, line, new_tie, refused_on_record
 from postroom.operate.values import Workspaces
 from postroom.operate.verb import Awaiting, Blocking, Shell, asks, asks_in_steps, does_in_steps
 from postroom.store.plan import Course, Plan
+from postroom.vocabulary import CampaignStatus
 
 if TYPE_CHECKING:
     from postroom.templates.portal import Portal
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +124,24 @@ class CampaignVerbs(Shell):
         return changed
 
     @asks
+    def impasses(
+        self, workspace: str, senders: Several[Sender] = (), *, workspaces: Workspaces = None
+    ) -> Plan[tuple[Impasse, ...]]:
+        """Why nothing will ever leave: of the whole workspace, or of some of these senders; nothing, if all is well."""
+        check_seen(workspace, workspaces)
+        return (yield from impasses_of(workspace, senders, now=self.now()))
+
+    @asks
+    def impasses_of_campaign(
+        self, workspace: str, whole: WholeCampaign, *, workspaces: Workspaces = None
+    ) -> Plan[tuple[Impasse, ...]]:
+        """Why nothing of a campaign will ever leave; of one that has come to its end, nothing is to leave."""
+        check_seen(workspace, workspaces)
+        if whole.campaign.status in (CampaignStatus.COMPLETED, CampaignStatus.CANCELLED):
+            return ()
+        return (yield from impasses_of(workspace, whole.draft.senders, now=self.now()))
+
+    @asks
     def senders(self, workspace: str, *, workspaces: Workspaces = None) -> Plan[tuple[Sender, ...]]:
         """Who sends campaigns, by id."""
         check_seen(workspace, workspaces)
@@ -130,11 +155,37 @@ class CampaignVerbs(Shell):
 
     @does_in_steps
     def put_sender(self, workspace: str, sender: Sender, *, by: By, workspaces: Workspaces = None) -> Course[None]:
-        """Add a sender, or change the one of that id."""
+        """Have a sender be as this says, whether there was one of that id or not."""
         check_seen(workspace, workspaces)
-        doing = _put_sender(workspace, sender)
+        doing = _ringing(workspace, put_sender(workspace, sender))
         yield from on_record(doing, by, "campaign_sender", workspace, sender=sender.id)
         yield from replan(workspace)  # what a sender may is part of the plan
+
+    @does_in_steps
+    def add_sender(self, workspace: str, sender: Sender, *, by: By, workspaces: Workspaces = None) -> Course[None]:
+        """Add a sender; where there is one of that id, they stay as they are, and it is refused."""
+        check_seen(workspace, workspaces)
+        doing = _ringing(workspace, add_sender(workspace, sender))
+        yield from on_record(doing, by, "campaign_sender", workspace, sender=sender.id)
+        yield from replan(workspace)
+
+    @does_in_steps
+    def change_sender(
+        self,
+        workspace: str,
+        id: str,
+        changes: Mapping[str, Any],
+        *,
+        by: By,
+        add: bool = True,
+        workspaces: Workspaces = None,
+    ) -> Course[Sender]:
+        """Change what is named of a sender, and leave the rest; who is not there is added, unless that is not meant."""
+        check_seen(workspace, workspaces)
+        doing = _ringing(workspace, _change_sender(workspace, id, changes, add=add))
+        changed = yield from on_record(doing, by, "campaign_sender", workspace, sender=id)
+        yield from replan(workspace)
+        return changed
 
     @does_in_steps
     def pause_sender(
@@ -252,8 +303,8 @@ class AsyncCampaignOperations(Awaiting, CampaignActs, CampaignVerbs):
 def _new(workspace: str, description: Description) -> Plan[Campaign]:
     if description.settings:
         yield from _change_settings(workspace, description.settings)
-    for sender in description.senders:
-        yield from put_sender(workspace, sender)
+    for said in description.senders:
+        yield from change_sender(workspace, said)
     for id in description.sender_ids:
         yield from get_sender(workspace, id)
     if description.sequence is not None:
@@ -263,9 +314,15 @@ def _new(workspace: str, description: Description) -> Plan[Campaign]:
     return description.campaign
 
 
-def _put_sender(workspace: str, sender: Sender) -> Plan[None]:
-    yield from ring(workspace)  # its mail may leave sooner now
-    yield from put_sender(workspace, sender)
+def _change_sender(workspace: str, id: str, changes: Mapping[str, Any], *, add: bool) -> Plan[Sender]:
+    if not add:
+        yield from get_sender(workspace, id)
+    return (yield from change_sender(workspace, {**changes, "id": id}))
+
+
+def _ringing(workspace: str, doing: Plan[T]) -> Plan[T]:
+    yield from ring(workspace)  # their mail may leave sooner now
+    return (yield from doing)
 
 
 def _change_settings(workspace: str, changes: Mapping[str, Any]) -> Plan[WorkspaceSettings]:

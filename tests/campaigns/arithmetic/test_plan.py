@@ -351,7 +351,7 @@ def test_e10_p4_with_a_quota_of_0_the_plan_ends_with_that_reason() -> None:
     with pytest.raises(CannotFinish) as ended:
         planned(SendingSettings(daily_quota=0), campaign(2, 0, 3, 4), campaign(1))
 
-    assert str(ended.value) == "7 mails would never leave: daily_quota is 0; raise it"
+    assert str(ended.value) == "7 mails would never leave: the daily quota is 0; raise it"
     assert ended.value.left == 7
 
 
@@ -360,7 +360,9 @@ def test_e10_p5_a_ramp_up_that_stands_still_ends_the_plan_and_the_slots_before_i
     slots = plan(settings, [campaign(3, 0, 1)], now=MONDAY, random=Random(7))
 
     assert [slot.prospect for slot in islice(slots, 2)] == ["c1", "c2"]
-    with pytest.raises(CannotFinish, match="4 mails would never leave: ramp_up allows 0 mails on its day 2") as ended:
+    with pytest.raises(
+        CannotFinish, match="4 mails would never leave: the ramp-up allows 0 mails on its day 2"
+    ) as ended:
         next(slots)
     assert ended.value.left == 4
 
@@ -473,7 +475,7 @@ def test_a_slot_can_be_taken_apart_in_the_order_of_its_fields() -> None:
 
 def test_an_endless_row_of_prospects_of_whom_none_can_be_mailed_comes_to_an_end() -> None:
     endless = Planned(id="c", prospects=map(str, count()), delay_days=(0,))
-    with pytest.raises(CannotFinish, match="daily_quota is 0") as ended:
+    with pytest.raises(CannotFinish, match="the daily quota is 0") as ended:
         next(plan(SendingSettings(daily_quota=0), [endless], now=MONDAY, random=Random(7)))
 
     assert ended.value.left == COUNTED

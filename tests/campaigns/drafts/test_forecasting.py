@@ -111,8 +111,8 @@ def test_a_draft_without_prospects_has_nothing_to_send() -> None:
 @pytest.mark.parametrize(
     ("settings", "left", "reason"),
     [
-        (SendingSettings(daily_quota=0), 60, "daily_quota is 0; raise it"),
-        (SendingSettings(ramp_up=RampUp(schedule=(5, 0))), 55, "ramp_up allows 0 mails on its day 2"),
+        (SendingSettings(daily_quota=0), 60, "the daily quota is 0; raise it"),
+        (SendingSettings(ramp_up=RampUp(schedule=(5, 0))), 55, "the ramp-up allows 0 mails on its day 2"),
     ],
 )
 def test_what_would_never_leave_is_counted_and_explained(settings: SendingSettings, left: int, reason: str) -> None:
@@ -120,6 +120,12 @@ def test_what_would_never_leave_is_counted_and_explained(settings: SendingSettin
 
     assert (found.left, found.ends_on) == (left, None)
     assert reason in found.reason
+
+
+def test_senders_who_may_send_nothing_are_what_holds_a_plan_and_not_the_quota_of_the_workspace() -> None:
+    found = of(a_draft(senders=(sender("ada", 0), sender("grace", None, 0))))
+
+    assert found.reason.startswith("the senders of these campaigns may together send 0 mails a day; raise their own")
 
 
 def sender(id: str, quota: int | None = None, *ramp: int) -> Sender:

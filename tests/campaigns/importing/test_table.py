@@ -180,6 +180,7 @@ def test_a_row_is_read_by_its_columns_and_empty_cells_say_nothing() -> None:
         (["a@example.org", "", "", "bell \a"], "company: contains characters that cannot be printed"),
         (["a@example.org", "", "", "x", "y"], "row: has 5 columns, and the headings are 4"),
         (["a@example.org", ""], "row: has 2 columns, and the headings are 4"),
+        (["a@example.org"], "row: has 1 column, and the headings are 4"),
     ],
 )
 def test_a_row_that_cannot_be_kept_is_refused_by_its_field(cells: list[str], told: str) -> None:

@@ -37,6 +37,8 @@ class Wait:
     """When to ask again, in UTC; None if nothing will leave until the settings change."""
     detail: str = ""
     """What the reason is about: `50/50`, or the day of the ramp-up."""
+    never: str = ""
+    """Why it will never leave as things are, and what to do about it; empty where it may."""
 
     def __str__(self) -> str:
         return f"{self.reason} ({self.detail})" if self.detail else str(self.reason)

@@ -7,6 +7,7 @@ from datetime import date, datetime
 from random import Random
 from typing import NamedTuple
 
+from postroom.campaigns.arithmetic.impasse import impasse
 from postroom.campaigns.arithmetic.pace import Pace
 from postroom.campaigns.arithmetic.quota import allowance
 from postroom.campaigns.arithmetic.settings import SendingSettings, check_settings
@@ -116,7 +117,9 @@ class _Days:
         allowed = allowance(self._settings, ramp_day)
         # Days without mail do not advance the ramp-up: without any to come, tomorrow would be as today, for ever.
         if not allowed and all(day < opening.day for day in self._mailed):
-            raise CannotFinish(turns.count(), *self._held(ramp_day))
+            held = impasse(self._settings, now=opening.open, sent_days=ramp_day - 1)
+            assert held is not None, "days without an allowance have a reason"
+            raise CannotFinish(turns.count(), held.cause, held.remedy)
         return opening, allowed - self.used
 
     def _find(self, due: int) -> Opening | None:
@@ -126,8 +129,3 @@ class _Days:
         if self._today is not None and due > self._today.toordinal() + 1:
             self._openings = openings(self._settings, date.fromordinal(due))
         return next(self._openings, None)
-
-    def _held(self, ramp_day: int) -> tuple[str, str]:
-        if not self._settings.daily_quota:
-            return "daily_quota is 0", "raise it"
-        return f"ramp_up allows 0 mails on its day {ramp_day}, and so no other day follows", "raise that step"

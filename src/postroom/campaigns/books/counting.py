@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 
+from postroom.campaigns.arithmetic.impasse import Impasse, impasse
 from postroom.campaigns.arithmetic.quota import allowance
 from postroom.campaigns.arithmetic.settings import SendingSettings
+from postroom.campaigns.arithmetic.window import next_open
 from postroom.campaigns.books.mails import written_day
 from postroom.campaigns.values import Sender
 from postroom.store.plan import Plan, ask
@@ -68,11 +70,26 @@ def days_counted(workspace: str) -> Plan[tuple[CountedDay, ...]]:
 
 def allowance_of(settings: SendingSettings, sender: Sender, count: Count) -> int | None:
     """How many mails a sender may send on a day, beside what holds for the workspace; None: as many as that."""
+    own = own_settings(settings, sender)
+    return None if own is None else allowance(own, 1 + count.sent_days)
+
+
+def own_settings(settings: SendingSettings, sender: Sender) -> SendingSettings | None:
+    """What holds for a sender beside the workspace, in its words; None where nothing does."""
     if sender.daily_quota is None and sender.ramp_up is None:
         return None
     quota = settings.daily_quota if sender.daily_quota is None else sender.daily_quota
-    own = replace(settings, daily_quota=quota, ramp_up=sender.ramp_up)
-    return allowance(own, 1 + count.sent_days)
+    return replace(settings, daily_quota=quota, ramp_up=sender.ramp_up)
+
+
+def impasse_of_sender(
+    settings: SendingSettings, sender: Sender, *, now: datetime, count: Count = NOTHING
+) -> Impasse | None:
+    """Why nothing will ever leave from a sender by what holds for them alone."""
+    own = own_settings(replace(settings, daily_quota=max(1, settings.daily_quota)), sender)
+    if own is None or next_open(own, now) is None:
+        return None
+    return impasse(own, now=now, sent_days=count.sent_days, used=count.used, sender=sender.id)
 
 
 def left_of(settings: SendingSettings, sender: Sender, count: Count) -> int | None:

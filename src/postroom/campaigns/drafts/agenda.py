@@ -11,9 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from functools import partial
 from itertools import groupby
 from random import Random
 
+from postroom.campaigns.arithmetic.impasse import impasse
 from postroom.campaigns.arithmetic.plan import Slot, plan
 from postroom.campaigns.arithmetic.quota import allowance
 from postroom.campaigns.arithmetic.settings import RampUp, SendingSettings
@@ -31,6 +33,7 @@ from postroom.campaigns.drafts.sequences import get_sequence, steps_of
 from postroom.campaigns.drafts.whole import Draft
 from postroom.campaigns.drafts.workspace import workspace_settings
 from postroom.campaigns.values import Sender
+from postroom.errors import CannotFinish
 from postroom.store.plan import Plan
 
 
@@ -74,15 +77,18 @@ class Agenda:
 
     def slots(self, *, now: datetime, random: Random) -> Iterator[Slot]:
         """When each mail leaves, in the order of time."""
-        return plan(
-            self.bounded,
-            self.campaigns,
-            now=now,
-            random=random,
-            used=self.used,
-            sent_days=self.sent_days(now),
-            last=self.last,
-        )
+        bounded, sent_days = self.bounded, self.sent_days(now)
+        held = partial(impasse, now=now, sent_days=sent_days, used=self.used.get(self.today(now), 0))
+        try:
+            yield from plan(
+                bounded, self.campaigns, now=now, random=random, used=self.used, sent_days=sent_days, last=self.last
+            )
+        except CannotFinish as error:
+            if held(bounded) is None or held(self.settings) is not None:
+                raise
+            reason = "the senders of these campaigns may together send 0 mails a day"
+            remedy = "raise their own daily quotas, or the steps of their ramp-ups"
+            raise CannotFinish(error.left, reason, remedy) from error
 
     def with_draft(self, draft: Draft, prospects: int) -> Agenda:
         """The same with one more campaign, as if it were launched now to so many prospects."""

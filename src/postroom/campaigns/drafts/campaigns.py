@@ -8,6 +8,7 @@ from datetime import date, datetime
 
 from postroom.campaigns.books.mails import CANCELLED
 from postroom.campaigns.checks import name_of
+from postroom.campaigns.commands import command
 from postroom.campaigns.drafts.prospects import read_prospect
 from postroom.campaigns.drafts.workspace import get_sender, read_sender
 from postroom.campaigns.values import LONGEST_NAME, Campaign, Enrolment, Sender
@@ -186,7 +187,7 @@ def read_campaign(row: Row) -> Campaign:
 
 def _there(rows: Several[Row], workspace: str, id: str) -> Row:
     if not rows:
-        raise NotInWorkspace("campaign", id, workspace, "`postroom campaign list` shows those there are")
+        raise NotInWorkspace("campaign", id, workspace, f"`{command('list', workspace)}` shows those there are")
     return rows[0]
 
 

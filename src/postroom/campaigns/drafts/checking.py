@@ -6,16 +6,19 @@ many prospects is told once, with how many they are and who some of them are.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from postroom.campaigns.arithmetic.quota import allowance
+from postroom.campaigns.arithmetic.impasse import impasse
 from postroom.campaigns.arithmetic.settings import SendingSettings, known_zone
 from postroom.campaigns.arithmetic.window import next_open
+from postroom.campaigns.books.counting import impasse_of_sender
 from postroom.campaigns.checks import mailbox
+from postroom.campaigns.commands import command
 from postroom.campaigns.drafts.campaigns import enrolments_after
 from postroom.campaigns.drafts.passing import passed_over
 from postroom.campaigns.drafts.rendering import Wording
@@ -87,7 +90,12 @@ def check_draft(
     """Check a campaign; of its prospects the first `sample`, or all. Nothing is changed."""
     draft = yield whole_draft(workspace, id)
     wording = Wording(draft.sequence.steps, portals)
-    fixed = [*_of_campaign(draft), *_of_settings(draft.settings.sending, now), *_of_senders(draft.senders, routes)]
+    settings = draft.settings.sending
+    fixed = [
+        *_of_campaign(workspace, draft),
+        *_of_settings(workspace, settings, now),
+        *_of_senders(workspace, draft.senders, routes, settings, now),
+    ]
     # Of a campaign that was launched already nobody is passed over any more.
     passed = (yield passed_over(workspace, draft.campaign)) if draft.campaign.unlaunched else {}
     skipped = [_skipped(*each) for each in passed.items()]
@@ -150,49 +158,46 @@ def _of_prospect(prospect: Prospect) -> Iterator[InvalidCampaign]:
         yield error
 
 
-def _of_campaign(draft: Draft) -> Iterator[Problem]:
+def _of_campaign(workspace: str, draft: Draft) -> Iterator[Problem]:
     if not draft.campaign.unlaunched:
         yield _error("status", f"is {draft.campaign.status}", "only a draft is launched")
     if not draft.prospects:
-        yield _error("prospects", "there is none", f"postroom campaign import FILE --campaign {draft.campaign.id}")
+        remedy = command(f"import FILE --campaign {shlex.quote(draft.campaign.id)}", workspace)
+        yield _error("prospects", "there is none", remedy)
     if not draft.settings.version:
-        remedy = "postroom campaign settings --timezone Europe/Berlin, for instance"
+        remedy = f"{command('settings --timezone Europe/Berlin', workspace)}, for instance"
         yield _warning("settings", "nobody has said when this workspace sends: the defaults hold", remedy)
 
 
-def _of_settings(settings: SendingSettings, now: datetime) -> Iterator[Problem]:
-    if not settings.daily_quota:
-        yield _error("daily_quota", "is 0, and so nothing would leave", "postroom campaign settings --daily-quota 50")
-    elif settings.ramp_up and not all(allowance(settings, day) for day in _ramp_days(settings)):
-        yield _error("ramp_up", "has a day of 0, after which no other day follows", "raise that step")
+def _of_settings(workspace: str, settings: SendingSettings, now: datetime) -> Iterator[Problem]:
+    if (held := impasse(settings, now=now, sent_days=0)) is not None:
+        yield _error(held.field, f"{held.cause}, and so nothing would leave", command(held.words, workspace))
     opening = next_open(settings, now)
-    if opening is None:
-        yield _error("sending_days", "no window ever opens", "name other days, hours or holidays")
-    elif opening - now > SOON:
+    if opening is not None and opening - now > SOON:
         remedy = "look at the days, hours and holidays"
         yield _warning("sending_days", f"the first window opens on {opening:%-d %b %Y}", remedy)
 
 
-def _of_senders(senders: tuple[Sender, ...], routes: Collection[str]) -> Iterator[Problem]:
+def _of_senders(
+    workspace: str, senders: tuple[Sender, ...], routes: Collection[str], settings: SendingSettings, now: datetime
+) -> Iterator[Problem]:
     if not senders:
         yield _error("senders", "there is none", "name at least one sender in the file of the campaign")
     for sender in senders:
         where = f"senders[{sender.id}]"
         if sender.route not in routes:
             yield _error(f"{where}.route", f"there is no route {sender.route!r}", suggestion(sender.route, routes))
-        if sender.daily_quota == 0:
-            yield _error(f"{where}.daily_quota", "is 0, and so nothing would leave", "raise it, or leave it out")
+        if (held := impasse_of_sender(settings, sender, now=now)) is not None:
+            told = f"{held.cause}, and so nothing would leave"
+            yield _error(f"{where}.{held.field}", told, command(held.words, workspace))
         if sender.paused_at is not None:
-            yield _warning(where, f"is paused: {sender.pause_reason or 'no reason given'}", "resume it")
+            remedy = command(f"sender {shlex.quote(sender.id)} --resume", workspace)
+            yield _warning(where, f"is paused: {sender.pause_reason or 'no reason given'}", remedy)
 
 
 def _skipped(reason: str, count: int) -> Problem:
     told = f"a launch would pass over some of them: {reason}"
     return replace(_warning("prospects", told, "nothing need be done about it"), count=count)
-
-
-def _ramp_days(settings: SendingSettings) -> range:
-    return range(1, len(settings.ramp_up.schedule) + 1 if settings.ramp_up else 1)
 
 
 def _error(field: str, problem: str, remedy: str, *, count: int = 0, prospects: tuple[str, ...] = ()) -> Problem:

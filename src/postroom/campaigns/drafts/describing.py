@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from postroom.campaigns.checks import listed, name_of, refuse, text_of
-from postroom.campaigns.records import check_names, sender_from, steps_from
+from postroom.campaigns.records import changed_sender, check_names, steps_from
 from postroom.campaigns.values import LONGEST_NAME, Campaign, Sender, Sequence, named
 from postroom.errors import InvalidCampaign
 
@@ -41,14 +41,15 @@ bounce_limit = 0.05            # the share of bounces at which a campaign pauses
 complaint_limit = 0.003        # … and of complaints …
 limit_after = 100              # … once so many of its mails were sent
 
+# Of a sender who is there already, what is left out stays as it was.
 [[senders]]
 id = "ada"
 name = "Ada Lovelace"
 address = "ada@example.org"
-# reply_to = "hello@example.org"
+# reply_to = "hello@example.org"  # "none" for the address, also where there was another
 # route = "default"            # the way out
-# daily_quota = 30             # beside the workspace's
-# ramp_up = [5, 10, 20]
+# daily_quota = 30             # beside the workspace's; "none" for that one alone
+# ramp_up = [5, 10, 20]        # "none" for none of their own
 
 # The steps, one after another. Words in braces are the columns of the imported file,
 # and unsubscribe_url: the link by which its reader stops it, another one in each mail.
@@ -79,6 +80,10 @@ No more of these letters: {{ unsubscribe_url }}
 '''
 
 
+_ANYBODY = Sender(id="anybody", address="anybody@example.org")
+"""Of whom something is said, as long as nobody knows them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
     """What a file says, checked by itself; whether it fits what is stored is seen when it is written."""
@@ -88,8 +93,8 @@ class Description:
     """A new one; None where the campaign names one that is there."""
     settings: Mapping[str, Any]
     """What is to change of the workspace's."""
-    senders: tuple[Sender, ...]
-    """To be added, or changed."""
+    senders: tuple[Mapping[str, Any], ...]
+    """To be added, or changed in what is said of them."""
     sender_ids: tuple[str, ...]
     """Of those who send the campaign."""
 
@@ -156,13 +161,17 @@ def _sequence(tables: Mapping[str, Any], campaign: Mapping[str, Any], *, default
     return None
 
 
-def _sender(record: object) -> Sender:
+def _sender(record: object) -> Mapping[str, Any]:
+    """What is said of a sender. Whether all is said that a new one needs is known where the others are."""
     if not isinstance(record, Mapping):
         refuse("senders", "a table", record, "write it under [[senders]]")
-    return sender_from(record)
+    if "id" not in record:
+        raise InvalidCampaign("sender.id", "is missing", "write it")
+    changed_sender(_ANYBODY, record)
+    return record
 
 
-def _sender_ids(campaign: Mapping[str, Any], senders: tuple[Sender, ...]) -> tuple[str, ...]:
+def _sender_ids(campaign: Mapping[str, Any], senders: tuple[Mapping[str, Any], ...]) -> tuple[str, ...]:
     if "senders" not in campaign:
-        return tuple(sender.id for sender in senders)
+        return tuple(sender["id"] for sender in senders)
     return tuple(text_of("campaign.senders", id) for id in listed("campaign.senders", campaign["senders"], '["ada"]'))

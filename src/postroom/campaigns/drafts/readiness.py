@@ -66,8 +66,16 @@ def insist_on_readiness(
         return
     for problem in checked.problems:
         if problem.severity is Severity.ERROR:
-            told = f" ({problem.count} prospects, such as {problem.prospects[0]})" if problem.prospects else ""
-            raise InvalidCampaign(problem.field, problem.problem + told, problem.remedy)
+            raise InvalidCampaign(problem.field, problem.problem + _whom(problem), problem.remedy)
+
+
+def _whom(problem: Problem) -> str:
+    """`1 prospect: 7`, or the first of several."""
+    if not problem.prospects:
+        return ""
+    if problem.count == 1:
+        return f" (1 prospect: {problem.prospects[0]})"
+    return f" ({problem.count:,} prospects, such as {problem.prospects[0]})"
 
 
 def _tried_out(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from postroom.campaigns.checks import name_of
+from postroom.campaigns.commands import command
 from postroom.campaigns.records import step_record
 from postroom.campaigns.values import LONGEST_NAME, Sequence, Step
 from postroom.errors import InvalidCampaign, NotInWorkspace
@@ -95,5 +96,5 @@ def _whole(workspace: str, row: Row) -> Plan[Sequence]:
 
 
 def _missing(workspace: str, id: str) -> Plan[Sequence]:
-    raise NotInWorkspace("sequence", id, workspace, "`postroom campaign sequence` lists those there are")
+    raise NotInWorkspace("sequence", id, workspace, f"`{command('sequence', workspace)}` lists those there are")
     yield  # a plan, though it asks nothing

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 from postroom.campaigns.checks import name_of
-from postroom.campaigns.records import ramp_from, ramp_record, sending_from, sending_record, written
+from postroom.campaigns.commands import command
+from postroom.campaigns.records import changed_sender, ramp_from, ramp_record, sending_from, sending_record, written
 from postroom.campaigns.values import LONGEST_NAME, Sender, WorkspaceSettings
 from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.store.contract import instant, moment
@@ -65,6 +68,20 @@ def put_sender(workspace: str, sender: Sender) -> Plan[None]:
     )
 
 
+def add_sender(workspace: str, sender: Sender) -> Plan[None]:
+    """Add a sender; `InvalidCampaign` where there is one of that id, who stays as they are."""
+    if (yield from find_sender(workspace, sender.id)) is not None:
+        raise InvalidCampaign("sender.id", f"{sender.id!r} is there already", "change that one, or take another id")
+    yield from put_sender(workspace, sender)
+
+
+def change_sender(workspace: str, record: Mapping[str, Any]) -> Plan[Sender]:
+    """Change what a record says of the sender of its id, and leave the rest; or add them."""
+    sender = changed_sender((yield from find_sender(workspace, record["id"])), record)
+    yield from put_sender(workspace, sender)
+    return sender
+
+
 def pause_sender(workspace: str, id: str, *, reason: str | None) -> Plan[bool]:
     """Have nothing leave from a sender, who is there, until somebody resumes them; False if they were paused before,
     for a reason of its own."""
@@ -85,11 +102,15 @@ def senders(workspace: str) -> Plan[tuple[Sender, ...]]:
 
 def get_sender(workspace: str, id: str) -> Plan[Sender]:
     """The sender of an id; `NotInWorkspace` if the workspace has none."""
-    found = yield from senders(workspace)
-    for sender in found:
-        if sender.id == id:
-            return sender
-    raise NotInWorkspace("sender", id, workspace, "`postroom campaign sender` lists those there are")
+    sender = yield from find_sender(workspace, id)
+    if sender is not None:
+        return sender
+    raise NotInWorkspace("sender", id, workspace, f"`{command('sender', workspace)}` lists those there are")
+
+
+def find_sender(workspace: str, id: str) -> Plan[Sender | None]:
+    """The sender of an id, if there is one."""
+    return next((each for each in (yield from senders(workspace)) if each.id == id), None)
 
 
 def read_sender(row: Row) -> Sender:

@@ -16,7 +16,7 @@ from postroom.campaigns.drafts.campaigns import enrol, lock_draft
 from postroom.campaigns.drafts.prospects import Arrival, Intake, Taken, take_in
 from postroom.campaigns.importing.columns import Columns
 from postroom.campaigns.importing.seen import Seen, nothing_seen
-from postroom.campaigns.importing.table import Row, Table
+from postroom.campaigns.importing.table import Row, Table, check_divided
 from postroom.errors import InvalidCampaign
 from postroom.store.plan import Course, Plan
 
@@ -99,7 +99,7 @@ def import_table(
     Nothing is written where the headings cannot be used, or the campaign is none or no draft.
     """
     rows = table.rows()
-    columns = _headings(rows)
+    columns = _headings(rows, delimiter=table.delimiter)
     if campaign is not None:
         yield lock_draft(workspace, campaign)
     total = _Sum()
@@ -114,10 +114,11 @@ def import_table(
     return Imported(fields=columns.fields, counts=counts, enrolled=total.enrolled)
 
 
-def _headings(rows: Iterator[Row]) -> Columns:
+def _headings(rows: Iterator[Row], *, delimiter: str) -> Columns:
     first = next(rows, None)
     if first is None or first.problem:
         raise InvalidCampaign("file", "its headings cannot be read", "write them on the first line, such as email,name")
+    check_divided(first.cells, delimiter)
     return Columns.of(first.cells)
 
 

@@ -58,7 +58,9 @@ class Columns:
     def _check_count(self, cells: Sequence[str]) -> None:
         filled = len(_without_end(cells))
         if filled > len(self.names) or len(cells) < len(self.names):
-            problem = f"has {max(filled, len(cells))} columns, and the headings are {len(self.names)}"
+            count = max(filled, len(cells))
+            columns = "1 column" if count == 1 else f"{count} columns"
+            problem = f"has {columns}, and the headings are {len(self.names)}"
             raise InvalidCampaign("row", problem, "put a cell that has the delimiter in it in quotes")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 import csv
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
@@ -20,6 +20,9 @@ from postroom.errors import InvalidCampaign
 LONGEST_ROW = 100_000
 """Characters. Longer ones are refused unread."""
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab"}
+_UNKNOWN = ("|", ":")
+"""What some programs put between cells, and is not read here."""
+_DIVIDE_ANEW = "save the file with commas, semicolons or tabs between its cells"
 _CHUNK = 1 << 16
 _TO_UTF8_FROM = "save it as «CSV UTF-8», or convert it: iconv -f {} -t UTF-8 old.csv > new.csv"
 _OUT_OF_SPREADSHEET = "open it, and save its sheet as «CSV UTF-8»"
@@ -191,6 +194,18 @@ def _delimiter_in(line: str) -> str:
         names = " and ".join(DELIMITERS[each] for each in found)
         raise InvalidCampaign("delimiter", f"the first line has {names}", "say which with --delimiter")
     return found[0] if found else ","
+
+
+def check_divided(headings: Sequence[str], delimiter: str) -> None:
+    """Refuse headings that are one only because something else divides them."""
+    if len(headings) != 1:
+        return
+    meant = next((each for each in (*DELIMITERS, *_UNKNOWN) if each in headings[0]), None)
+    if meant is None:
+        return
+    problem = f"with a {DELIMITERS[delimiter]} the first line is one heading: {headings[0].strip()[:60]!r}"
+    known = f"say --delimiter {DELIMITERS[meant]}, or leave it out" if meant in DELIMITERS else _DIVIDE_ANEW
+    raise InvalidCampaign("delimiter", problem, known)
 
 
 def _in_words(error: Exception) -> str:

@@ -12,17 +12,19 @@ later time, or waits for somebody to do something, has no time.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from postroom.campaigns.arithmetic.gate import Permit, Wait, gate
+from postroom.campaigns.arithmetic.impasse import Impasse
 from postroom.campaigns.arithmetic.settings import SendingSettings
 from postroom.campaigns.arithmetic.window import next_open, openings, window_at
-from postroom.campaigns.books.counting import NOTHING, WORKSPACE, Count, counts_on, left_of
+from postroom.campaigns.books.counting import NOTHING, WORKSPACE, Count, left_of
 from postroom.campaigns.books.mails import Mail, beat_of, read_mail, store_clock
 from postroom.campaigns.drafts.campaigns import get_campaign
 from postroom.campaigns.drafts.workspace import senders as senders_in
 from postroom.campaigns.drafts.workspace import workspace_settings
+from postroom.campaigns.looking.impasses import impasses, present_counts
 from postroom.campaigns.looking.standstill import unserved_since
 from postroom.campaigns.values import Sender
 from postroom.store.contract import moment
@@ -56,14 +58,14 @@ class Explained:
         if self.wait is None:
             return "in doubt" if self.email_status is Status.IN_DOUBT else "its turn"
         until = self.wait.until
+        if self.wait.never:
+            return f"{self.wait}, never: {self.wait.never}"
         return f"{self.wait}, next {until.astimezone(settings.zone):%a %d %b %H:%M}" if until else str(self.wait)
 
 
 def _held(wait: Wait) -> bool:
     """Whether nobody knows when this ends, or it never does while the settings are as they are."""
-    if wait.reason in (WaitReason.QUOTA_USED, WaitReason.RAMP_DAY):
-        return wait.until is None
-    return wait.reason in (WaitReason.PAUSED, WaitReason.SENDER_DOWN)
+    return bool(wait.never) or wait.reason in (WaitReason.PAUSED, WaitReason.SENDER_DOWN)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +79,8 @@ class _Standing:
     senders: Mapping[str, Sender]
     counts: Mapping[str, Count]
     shut: Collection[str]
+    impasses: Mapping[str, Impasse]
+    """What keeps mail from ever leaving: by sender, or of the whole workspace."""
     unserved: datetime | None
     """Since when nobody has looked who could send it."""
 
@@ -100,16 +104,18 @@ def _standing(workspace: str, campaign_id: str, shut: Collection[str]) -> Plan[_
     campaign = yield from get_campaign(workspace, campaign_id)
     settings = (yield from workspace_settings(workspace)).sending
     now, beat = (yield from store_clock()), (yield from beat_of(workspace))
-    opening = window_at(settings, now)
-    counts = (yield from counts_on(workspace, opening.day)) if opening else {}
+    counts = yield from present_counts(workspace, settings, now=now)
     whole = counts.get(WORKSPACE, NOTHING)
+    senders = yield from senders_in(workspace)
+    held = [each for each in impasses(settings, senders, counts, now=now) if not each.later]
     return _Standing(
         running=campaign.status is CampaignStatus.RUNNING,
         settings=settings,
         now=now,
         gate=gate(settings, now=now, used=whole.used, sent_days=whole.sent_days, last=beat.last, gap=beat.gap),
-        senders={each.id: each for each in (yield from senders_in(workspace))},
+        senders={each.id: each for each in senders},
         counts=counts,
+        impasses={each.sender or WORKSPACE: each for each in held},
         shut=frozenset(shut),
         unserved=(yield from unserved_since(workspace, now=now)),
     )
@@ -126,7 +132,7 @@ def _explained(mail: Mail, enrolment: str, email_status: str | None, due_at: obj
         wait = Wait(reason=WaitReason.PAUSED, until=None)
     else:
         wait = (
-            _wait_of_step(mail, moment(due_at), standing)
+            _for_ever(_wait_of_step(mail, moment(due_at), standing), mail, standing)
             or _wait_of_sender(mail, standing)
             or _wait_of_all(standing)
             or _wait_for_anybody(standing)
@@ -148,6 +154,12 @@ def _wait_of_step(mail: Mail, due_at: datetime | None, standing: _Standing) -> W
     return None
 
 
+def _for_ever(wait: Wait | None, mail: Mail, standing: _Standing) -> Wait | None:
+    """The same, for ever where nothing will leave when it is over."""
+    held = standing.impasses.get(WORKSPACE) or standing.impasses.get(mail.sender_id)
+    return wait if wait is None or held is None else replace(wait, never=str(held))
+
+
 def _set_aside_for(mail: Mail) -> WaitReason:
     """What the reason of a mail begins with, where that is a word of this vocabulary."""
     word = (mail.reason or "").partition(":")[0]
@@ -160,6 +172,8 @@ def _wait_of_sender(mail: Mail, standing: _Standing) -> Wait | None:
         return Wait(reason=WaitReason.SENDER_DOWN, until=None, detail=f"{sender.id}: {sender.pause_reason}")
     if sender is None or sender.paused_at is not None or sender.route in standing.shut:
         return Wait(reason=WaitReason.SENDER_DOWN, until=None, detail=mail.sender_id)
+    if (held := standing.impasses.get(sender.id)) is not None:
+        return Wait(reason=held.reason, until=None, detail=f"{held.detail} of {sender.id}", never=str(held))
     count = standing.counts.get(sender.id, NOTHING)
     if isinstance(standing.gate, Permit) and left_of(standing.settings, sender, count) == 0:
         opening = window_at(standing.settings, standing.now)
@@ -169,6 +183,8 @@ def _wait_of_sender(mail: Mail, standing: _Standing) -> Wait | None:
 
 
 def _wait_of_all(standing: _Standing) -> Wait | None:
+    if (held := standing.impasses.get(WORKSPACE)) is not None:
+        return Wait(reason=held.reason, until=None, detail=held.detail, never=str(held))
     return standing.gate if isinstance(standing.gate, Wait) else None
 
 

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
 
+from postroom.campaigns.arithmetic.impasse import Impasse
 from postroom.campaigns.books.mails import store_clock
 from postroom.campaigns.drafts.workspace import read_sender
+from postroom.campaigns.looking.impasses import impasses_of
 from postroom.campaigns.values import Sender
 from postroom.store.contract import instant, moment
 from postroom.store.plan import Plan, ask
@@ -27,16 +31,23 @@ class Standstill:
     """Workspaces at which nobody has looked, since then."""
     paused: tuple[tuple[str, Sender], ...]
     """Senders of theirs who are paused, with their workspaces."""
+    impasses: tuple[tuple[str, Impasse], ...] = ()
+    """Workspaces, and senders of theirs, from whom nothing will ever leave."""
 
 
 def standstill() -> Plan[Standstill]:
     """Over all workspaces."""
     now = yield from store_clock()
     unserved = yield ask("unserved_paces", before=now - PATIENCE)
-    paused = yield ask("paused_senders")
+    senders = [(workspace, read_sender(row)) for workspace, *row in (yield ask("running_senders"))]
+    held: list[tuple[str, Impasse]] = []
+    for workspace, those in groupby(senders, key=itemgetter(0)):
+        found = yield from impasses_of(workspace, [sender for _, sender in those], now=now)
+        held += [(workspace, each) for each in found]
     return Standstill(
         unserved=tuple((workspace, instant(since)) for workspace, since in unserved),
-        paused=tuple((workspace, read_sender(row)) for workspace, *row in paused),
+        paused=tuple((workspace, sender) for workspace, sender in senders if sender.paused_at is not None),
+        impasses=tuple(held),
     )
 
 

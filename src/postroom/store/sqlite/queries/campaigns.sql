@@ -57,17 +57,16 @@ SET paused_at = NULL,
     pause_reason = NULL
 WHERE workspace = :workspace AND id = :id;
 
--- Who sends a running campaign, and is paused.
--- name: paused_senders
+-- Who sends running campaigns, by workspace.
+-- name: running_senders
 SELECT s.workspace, {sender}
 FROM postroom_senders s
-WHERE s.paused_at IS NOT NULL
-    AND EXISTS (
-        SELECT 1
-        FROM postroom_campaign_senders named
-        JOIN postroom_campaigns c ON c.workspace = named.workspace AND c.id = named.campaign_id
-        WHERE named.workspace = s.workspace AND named.sender_id = s.id AND c.status = 'running'
-    )
+WHERE EXISTS (
+    SELECT 1
+    FROM postroom_campaign_senders named
+    JOIN postroom_campaigns c ON c.workspace = named.workspace AND c.id = named.campaign_id
+    WHERE named.workspace = s.workspace AND named.sender_id = s.id AND c.status = 'running'
+)
 ORDER BY s.workspace, s.id;
 
 -- Who sends, by id.

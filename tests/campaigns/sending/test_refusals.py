@@ -228,8 +228,8 @@ def test_of_whom_mail_is_redirected_nobody_has_been_asked(store_url: str, tmp_pa
         with Outbox.from_settings(settings, clock=clock) as outbox, VirtualWorker(outbox, clock) as worker:
             stage = Stage(outbox, Clock())
             stage.settings(OFFICE)
-            stage.launched("spring", 1)
             server.script(at="rcpt", reply=NOBODY)
+            stage.launched("spring", 1)
             for _ in worker.until(clock.now + timedelta(days=1)):
                 pass
 

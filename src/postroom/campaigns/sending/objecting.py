@@ -32,13 +32,9 @@ def objection_to(id: EmailId) -> Plan[NotNow | None]:
     rows = yield ask("standing_of_mail", id=id)
     if not rows:
         return NotNow(reason="it belongs to no campaign that is known here", seconds=3600.0)
-    [[workspace, sender_id, day, left_at, campaign, enrolment, sender_paused_at, last_at]] = rows
-    if campaign != CampaignStatus.RUNNING:
-        return NotNow(reason=f"its campaign is {campaign}", seconds=AT_ONCE)
-    if enrolment != EnrolmentStatus.ACTIVE:
-        return NotNow(reason=f"its prospect is {enrolment}", seconds=AT_ONCE)
-    if sender_paused_at is not None:
-        return NotNow(reason="its sender is paused", seconds=AT_ONCE)
+    [[workspace, sender_id, day, left_at, *standing, last_at]] = rows
+    if (halted := _halted(*standing)) is not None:
+        return halted
     try:
         settings = yield from workspace_settings(workspace)
     except InvalidCampaign:
@@ -60,12 +56,25 @@ def take_place(id: EmailId) -> Plan[NotNow | None]:
     rows = yield ask("standing_of_mail", id=id)
     if not rows:
         return NotNow(reason="it belongs to no campaign that is known here", seconds=3600.0)
-    workspace = rows[0][0]
+    [[workspace, _sender_id, _day, _left_at, *standing, _last_at]] = rows
+    if (halted := _halted(*standing)) is not None:  # since it was asked about, a moment ago
+        return halted
     least, _ = (yield from workspace_settings(workspace)).sending.gap_seconds
     taken = yield ask("take_place", id=id, workspace=workspace, least_us=timedelta(seconds=least) // _TICK)
     if not taken:
         return NotNow(reason=str(WaitReason.GAP), seconds=AT_ONCE)
     yield ask("leaves_now", id=id)
+    return None
+
+
+def _halted(campaign: str, enrolment: str, sender_paused_at: str | None) -> NotNow | None:
+    """Whether somebody has stopped it, or whatever it depends on."""
+    if campaign != CampaignStatus.RUNNING:
+        return NotNow(reason=f"its campaign is {campaign}", seconds=AT_ONCE)
+    if enrolment != EnrolmentStatus.ACTIVE:
+        return NotNow(reason=f"its prospect is {enrolment}", seconds=AT_ONCE)
+    if sender_paused_at is not None:
+        return NotNow(reason="its sender is paused", seconds=AT_ONCE)
     return None
 
 

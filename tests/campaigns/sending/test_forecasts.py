@@ -7,7 +7,6 @@ from datetime import timedelta
 
 from postroom.campaigns.drafts.forecasting import Forecast, forecast_of
 from postroom.campaigns.sending.acting import (
-    cancel_campaign,
     pause_campaign,
     pause_prospect,
     resume_campaign,
@@ -77,7 +76,7 @@ def test_a_cancelled_campaign_is_foreseen_as_if_it_were_launched_again_now(stage
     """Without whoever has had their last mail, was stopped by somebody, or is paused then again."""
     under_way(stage)
     stage.run(stop_in_campaign(SHOP, "spring", "p2", reason="by hand"))
-    stage.run(cancel_campaign(SHOP, "spring"))
+    stage.cancel()
     found = forecast(stage)
     assert (found.mails, found.prospects, found.left) == (3, 2, 0)
     assert "if it is launched again now" in found.supposing
@@ -89,7 +88,7 @@ def test_a_cancelled_campaign_is_foreseen_as_if_it_were_launched_again_now(stage
 def test_who_was_paused_when_a_campaign_was_cancelled_gets_nothing_when_it_is_launched_again(stage: Stage) -> None:
     under_way(stage)
     stage.run(pause_prospect(SHOP, "spring", "p3"))
-    stage.run(cancel_campaign(SHOP, "spring"))
+    stage.cancel()
     foreseen = forecast(stage)
     stage.launch(again=True)
 

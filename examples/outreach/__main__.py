@@ -6,6 +6,7 @@ import argparse
 import signal
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -71,12 +72,12 @@ def pace(at: Addresses, *, draft: bool) -> str:
 
 
 def _wait_for_the_end(output: Console, folder: Path) -> None:
-    stopped = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stopped.set())
-    output.print(Text(f"\nWhat is kept is in {folder}/. Ctrl-C ends it."), soft_wrap=True)
-    output.file.flush()
-    stopped.wait()
+    with suppress(KeyboardInterrupt):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.default_int_handler)
+        output.print(Text(f"\nWhat is kept is in {folder}/. Ctrl-C ends it."), soft_wrap=True)
+        output.file.flush()
+        threading.Event().wait()
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -7,7 +7,7 @@ import signal
 import sys
 import tempfile
 import threading
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -48,12 +48,12 @@ def _gone_afterwards(stack: ExitStack) -> Path:
 
 
 def _wait_for_the_end(output: Console, folder: Path) -> None:
-    stopped = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stopped.set())
-    output.print(Text(f"\nWhat is kept is in {folder}/. Ctrl-C ends it."), soft_wrap=True)
-    output.file.flush()
-    stopped.wait()
+    with suppress(KeyboardInterrupt):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, signal.default_int_handler)
+        output.print(Text(f"\nWhat is kept is in {folder}/. Ctrl-C ends it."), soft_wrap=True)
+        output.file.flush()
+        threading.Event().wait()
 
 
 def _introduce(output: Console, at: Addresses) -> None:

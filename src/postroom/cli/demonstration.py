@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import signal
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -21,6 +19,7 @@ from rich.text import Text
 
 from postroom.cli.problems import ExitCode
 from postroom.cli.screen import standard_output
+from postroom.cli.stopping import Stop
 from postroom.cli.tables import counts_table, emails_table
 from postroom.cli.target import LogLevel, Target
 from postroom.config import load
@@ -83,9 +82,7 @@ def _serve(target: Target, url: str, *, port: int, inbox_port: int) -> None:
     from postroom.work.thread import WorkerThread
 
     output = standard_output()
-    stopped = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stopped.set())
+    stop = Stop()
     with (
         DevInbox(port=inbox_port) as inbox,
         DevInbox() as backup,
@@ -105,7 +102,7 @@ def _serve(target: Target, url: str, *, port: int, inbox_port: int) -> None:
                 guests.start()
                 _print_what_to_try(output)
                 output.file.flush()
-                stopped.wait()
+                stop.wait()
                 guests.leave()
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +9,7 @@ import typer
 from rich.text import Text
 
 from postroom.cli.screen import standard_error, standard_output
+from postroom.cli.stopping import Stop
 from postroom.cli.target import Target
 from postroom.errors import ConfigurationError
 
@@ -34,9 +33,7 @@ def inbox(
     from postroom.inbox.shelf import Room
     from postroom.templates.found import find_portals
 
-    stopped = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stopped.set())
+    stop = Stop()
     running = DevInbox(
         file=_file(target, file),
         smtp_port=smtp_port,
@@ -50,7 +47,7 @@ def inbox(
         _introduce(running.smtp_url, running.url)
         if host not in _LOOPBACK:
             standard_error().print(f"Whoever can reach {host} can read this mail: the inbox asks nobody to sign in.")
-        stopped.wait()
+        stop.wait()
 
 
 def _file(target: Target, file: Path) -> Path:

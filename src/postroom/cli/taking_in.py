@@ -6,7 +6,6 @@ import asyncio
 import json as json_format
 import signal
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from rich.text import Text
 
 from postroom.cli.problems import tell
 from postroom.cli.screen import somebody_is_there, standard_error
+from postroom.cli.stopping import Stop
 from postroom.cli.target import Target
 from postroom.cli.watching import AWAY, interval_in_seconds
 from postroom.errors import ConfigurationError, StoreUnavailable
@@ -136,24 +136,22 @@ def _from_files(outbox: Outbox, files: Sequence[Path], told: Callable[[Taken], s
 def _from_maildir(outbox: Outbox, intake: Intake, maildir: Path, told: Callable[[Taken], str]) -> None:
     from postroom.returns.intake.maildir import Maildir
 
-    taker, seconds, stopped = _taker(outbox), interval_in_seconds(intake.interval), threading.Event()
+    taker, seconds = _taker(outbox), interval_in_seconds(intake.interval)
     looked_through = Maildir(maildir, tell=lambda told: standard_error().print(Text(told)))
-    if intake.watch:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: stopped.set())
-    while not stopped.is_set():
+    if not intake.watch:
+        for taken in looked_through.take_all(taker):
+            _print(told(taken))
+        return
+    stop = Stop()
+    while not stop.said:
         try:
             for taken in looked_through.take_all(taker):
                 _print(told(taken))
-                if stopped.is_set():
+                if stop.said:
                     return
         except StoreUnavailable:
-            if not intake.watch:
-                raise
             standard_error().print(Text(AWAY, style="red"))
-        if not intake.watch:
-            return
-        stopped.wait(seconds)
+        stop.wait(seconds)
 
 
 def _listen(outbox: Outbox, intake: Intake, told: Callable[[Taken], str]) -> None:

@@ -53,6 +53,7 @@ def take_place(id: EmailId) -> Plan[NotNow | None]:
 
     A turn may lie a while before the dot: where the server was slow, the mails after it would follow at once.
     """
+    yield ask("hold_paces", workspaces=[], emails=[id])  # first: what is read now stays so until this commits
     rows = yield ask("standing_of_mail", id=id)
     if not rows:
         return NotNow(reason="it belongs to no campaign that is known here", seconds=3600.0)

@@ -83,6 +83,17 @@ def test_a_look_does_the_rest_of_what_was_cancelled(four: Stage, people: int) ->
     assert told(four) == []
 
 
+def test_other_campaigns_have_their_turns_while_what_was_cancelled_comes_to_its_people(four: Stage) -> None:
+    four.draft("summer", ["s1"])
+    four.launch("summer")
+    cancelled(four, 0)
+    found = four.tick()
+
+    assert found.claimed is not None
+    assert four.key_of(found.claimed.id) == "s1:summer-words:1"
+    assert statuses(four) == ["stopped"] * 4, "the same look has come to them"
+
+
 def test_the_same_act_again_does_the_rest_and_tells_of_the_whole(four: Stage) -> None:
     four.send()
     four.tick()

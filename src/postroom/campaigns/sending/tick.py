@@ -136,12 +136,12 @@ def tick(
         return replace(_left_to_others(beat, error), unread=True)
     more = yield from reconcile(beat.workspace, settings.sending, now=now)
     more = (yield from stop_covered(beat.workspace, now=now)) or more
-    more = (yield from carry_on_in(beat.workspace)) or more
+    carrying = yield from carry_on_in(beat.workspace)
     reach("campaign_reconciled")
     opening = window_at(settings.sending, now)
     answer = yield from _asked(beat, settings.sending, now, opening)
     if more or isinstance(answer, Wait) or opening is None:
-        until = now if more else answer.until if isinstance(answer, Wait) else None
+        until = now if more or carrying else answer.until if isinstance(answer, Wait) else None
         yield from _rest(beat, until)
         return Tick(worked=True)
     senders = yield from senders_in(beat.workspace)
@@ -149,9 +149,12 @@ def tick(
         beat=beat, settings=settings, now=now, opening=opening, clerk=clerk, senders={each.id: each for each in senders}
     )
     try:
-        return (yield from _whose_turn(look, routes))
+        found = yield from _whose_turn(look, routes)
     except ConfigurationError as error:
         return _left_to_others(beat, error)
+    if carrying:  # there may be more of it to do at once; mail keeps its gap all the same
+        yield from _rest(beat, now)
+    return found
 
 
 def _left_to_others(beat: Beat, error: Exception) -> Tick:

@@ -1,7 +1,8 @@
 """Until somebody says stop, by Ctrl-C or `kill`.
 
 Not a `threading.Event`: the handler of a signal runs in the main thread between any two of its steps, also within the
-event's own `wait`, whose lock `set` would then wait for, for ever. The command could be ended by `kill -9` alone.
+event's own `wait`, whose lock `set` would then wait for, for ever. The command could be ended by `kill -9` alone. And
+not that handler, but the signal itself is what ends a wait: one that comes between the last step and the wait is heard.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import select
 import signal
 import socket
-from contextlib import suppress
 
 
 class Stop:
@@ -17,8 +17,9 @@ class Stop:
 
     def __init__(self) -> None:
         self.said = False
-        self._heard, self._say = socket.socketpair()
-        self._say.setblocking(False)
+        self._heard, self._told = socket.socketpair()
+        self._told.setblocking(False)
+        signal.set_wakeup_fd(self._told.fileno(), warn_on_full_buffer=False)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._said)
 
@@ -28,5 +29,3 @@ class Stop:
 
     def _said(self, *_: object) -> None:
         self.said = True
-        with suppress(BlockingIOError):  # said so often that nobody needs to hear it again
-            self._say.send(b"\0")

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 LOCK_TIMEOUT = "500ms"
 """For so long a migration waits for a table that is in use: meanwhile everybody who wants it waits behind. It is less
 than the second after which PostgreSQL looks for transactions that wait for each other, so that no worker is ended."""
+LONGER, EVERY = "1500ms", 5
+"""Now and then for longer than that second: only then does PostgreSQL end a vacuum of its own that is in the way."""
 PATIENCE = 120.0
 """Seconds after which a migration that had to give way does not begin anew."""
 PAUSE = 0.2
@@ -130,10 +132,11 @@ def migrate_postgres(database: PostgresDatabase, deployment: str = "") -> list[M
     Workers go on meanwhile, and take the same tables in an order of their own. So it gives way to them, and begins
     anew: a table that somebody uses for longer than `PATIENCE` ends it, with nothing applied.
     """
-    until = time.monotonic() + PATIENCE
+    until, attempt = time.monotonic() + PATIENCE, 0
     while True:
+        attempt += 1
         try:
-            return _migrate_at_once(database, deployment)
+            return _migrate_at_once(database, deployment, LOCK_TIMEOUT if attempt % EVERY else LONGER)
         except Exception as error:
             if not gave_way(error):
                 raise
@@ -142,13 +145,13 @@ def migrate_postgres(database: PostgresDatabase, deployment: str = "") -> list[M
         time.sleep(PAUSE)
 
 
-def _migrate_at_once(database: PostgresDatabase, deployment: str) -> list[Migration]:
+def _migrate_at_once(database: PostgresDatabase, deployment: str, lock_timeout: str) -> list[Migration]:
     """All of it, or nothing where a table is not to be had soon."""
     dialect = database.dialect
     ledger = f"{dialect.tables}migrations"
     with database.transaction() as connection:
         connection.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", (ledger,))
-        connection.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'".encode())
+        connection.execute(f"SET LOCAL lock_timeout = '{lock_timeout}'".encode())
         # Asked first, so that a role which may not create anything can make sure that nothing is missing.
         [[exists]] = connection.execute("SELECT to_regclass(%s) IS NOT NULL", (ledger,)).fetchall()
         if not exists:

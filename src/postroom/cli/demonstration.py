@@ -82,8 +82,8 @@ def _serve(target: Target, url: str, *, port: int, inbox_port: int) -> None:
     from postroom.work.thread import WorkerThread
 
     output = standard_output()
-    stop = Stop()
     with (
+        Stop() as stop,
         DevInbox(port=inbox_port) as inbox,
         DevInbox() as backup,
         _outbox(target, url, inbox.smtp_url) as outbox,

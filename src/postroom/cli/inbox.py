@@ -33,7 +33,6 @@ def inbox(
     from postroom.inbox.shelf import Room
     from postroom.templates.found import find_portals
 
-    stop = Stop()
     running = DevInbox(
         file=_file(target, file),
         smtp_port=smtp_port,
@@ -43,7 +42,7 @@ def inbox(
         room=Room(messages=keep),
         portals=lambda: find_portals(target.settings().portals),
     )
-    with running:
+    with Stop() as stop, running:
         _introduce(running.smtp_url, running.url)
         if host not in _LOOPBACK:
             standard_error().print(f"Whoever can reach {host} can read this mail: the inbox asks nobody to sign in.")

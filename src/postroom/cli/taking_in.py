@@ -142,16 +142,16 @@ def _from_maildir(outbox: Outbox, intake: Intake, maildir: Path, told: Callable[
         for taken in looked_through.take_all(taker):
             _print(told(taken))
         return
-    stop = Stop()
-    while not stop.said:
-        try:
-            for taken in looked_through.take_all(taker):
-                _print(told(taken))
-                if stop.said:
-                    return
-        except StoreUnavailable:
-            standard_error().print(Text(AWAY, style="red"))
-        stop.wait(seconds)
+    with Stop() as stop:
+        while not stop.said:
+            try:
+                for taken in looked_through.take_all(taker):
+                    _print(told(taken))
+                    if stop.said:
+                        return
+            except StoreUnavailable:
+                standard_error().print(Text(AWAY, style="red"))
+            stop.wait(seconds)
 
 
 def _listen(outbox: Outbox, intake: Intake, told: Callable[[Taken], str]) -> None:

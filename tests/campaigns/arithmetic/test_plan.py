@@ -382,6 +382,15 @@ def test_e10_a_plan_ends_with_the_calendar(delay: int) -> None:
         next(slots)
 
 
+def test_e10_a_plan_whose_every_day_is_a_holiday_ends_with_what_to_do_about_it() -> None:
+    """No delay is at fault, and none is blamed."""
+    mondays = tuple(date(9999, 12, day) for day in (6, 13, 20, 27))
+    settings = SendingSettings(sending_days=("mon",), holidays=mondays)
+
+    with pytest.raises(CannotFinish, match=r"1 mail would never leave: no window opens .*; name other days, hours or"):
+        list(plan(settings, [campaign(1)], now=at("9999-12-01T09:00"), random=Random(7)))
+
+
 def test_e10_the_last_days_of_the_calendar_are_planned_to_the_end() -> None:
     settings = SendingSettings(daily_quota=1, gap_seconds=(86_400, 86_400))
     slots = plan(settings, [campaign(3)], now=at("9999-12-30T20:00"), random=Random(7))
@@ -413,10 +422,11 @@ def test_a_campaign_that_cannot_be_meant_is_refused_by_its_field(given: dict[str
     assert refused.value.field == field
 
 
-@pytest.mark.parametrize("step", [1, 3])
-def test_who_is_under_way_has_had_a_step_and_has_another_to_come(step: int) -> None:
-    under_way = [UnderWay(prospect="p", step=step, sent_on=WEEK[0])]
+def test_who_is_under_way_has_had_a_step_and_has_another_to_come() -> None:
+    with pytest.raises(InvalidCampaign, match=r"^under_way\.step: expected a whole number from 2, got 1"):
+        UnderWay(prospect="p", step=1, sent_on=WEEK[0])
 
+    under_way = [UnderWay(prospect="p", step=3, sent_on=WEEK[0])]
     with pytest.raises(InvalidCampaign, match=r"^under_way\.step: expected a whole number from 2 to 2"):
         plan(SETTINGS, [campaign(1, 0, 3, under_way=under_way)], now=MONDAY, random=Random(7))
 
@@ -452,12 +462,31 @@ def test_what_is_of_another_kind_is_refused_by_its_field(given: dict[str, Any], 
     assert refused.value.field == field
 
 
-@pytest.mark.parametrize("whom", ["", "a:b", None, 7, "two\nlines"])
-def test_p13_a_prospect_who_can_have_no_key_is_refused_in_place_of_a_slot(whom: Any) -> None:
-    slots = plan(SETTINGS, [Planned(id="c", prospects=("p", whom), delay_days=(0,))], now=MONDAY, random=Random(7))
+NO_IDS: Any = pytest.mark.parametrize("whom", ["", "a:b", None, 7, "two\nlines"])
+
+
+@NO_IDS
+def test_p13_a_prospect_who_can_have_no_key_is_refused_before_anything_is_planned(whom: Any) -> None:
+    with pytest.raises(InvalidCampaign, match=r"^prospects: "):
+        Planned(id="c", prospects=("p", whom), delay_days=(0,))
+    with pytest.raises(InvalidCampaign, match=r"^under_way\.prospect: "):
+        UnderWay(prospect=whom, step=2, sent_on=WEEK[0])
+
+
+@NO_IDS
+def test_p13_one_whom_a_generator_brings_is_refused_in_place_of_a_slot(whom: Any) -> None:
+    slots = plan(
+        SETTINGS, [Planned(id="c", prospects=iter(["p", whom]), delay_days=(0,))], now=MONDAY, random=Random(7)
+    )
 
     with pytest.raises(InvalidCampaign, match=r"^prospects: "):
         list(slots)
+
+
+@pytest.mark.parametrize("sent_on", [MONDAY, "2026-06-01", None])
+def test_who_is_under_way_was_sent_something_on_a_window_day(sent_on: Any) -> None:
+    with pytest.raises(InvalidCampaign, match=r"^under_way\.sent_on: expected a date"):
+        UnderWay(prospect="p", step=2, sent_on=sent_on)
 
 
 def test_p13_whoever_stands_twice_in_a_collection_is_planned_once() -> None:
@@ -493,9 +522,10 @@ def test_ten_thousand_prospects_with_three_steps_are_planned_in_a_moment() -> No
     assert all(before.at < after.at for before, after in pairwise(slots))
 
 
-def test_e9_memory_follows_the_quota_and_not_the_number_of_prospects() -> None:
+@pytest.mark.parametrize("given", [iter, tuple])
+def test_e9_memory_follows_the_quota_and_not_the_number_of_prospects(given: Any) -> None:
     def highest(prospects: int) -> int:
-        campaigns = [Planned(id="c", prospects=map(str, range(prospects)), delay_days=(0, 3, 4))]
+        campaigns = [Planned(id="c", prospects=given(list(map(str, range(prospects)))), delay_days=(0, 3, 4))]
         tracemalloc.start()
         for _ in plan(SendingSettings(daily_quota=100), campaigns, now=MONDAY, random=Random(7)):
             pass

@@ -21,7 +21,10 @@ def test_p5_the_ramp_up_never_allows_more_than_the_quota() -> None:
 
 
 def test_p5_without_a_ramp_up_every_day_is_alike() -> None:
+    empty = SendingSettings(daily_quota=7, ramp_up=RampUp(schedule=()))
+
     assert [allowance(SendingSettings(daily_quota=7), day) for day in (1, 2)] == [7, 7]
+    assert [allowance(empty, day) for day in (1, 2)] == [7, 7]
 
 
 @pytest.mark.parametrize("day", [0, -1, True, 1.0])

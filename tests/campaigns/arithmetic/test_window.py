@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
-from itertools import pairwise
+from itertools import cycle, pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -18,6 +18,8 @@ from tests.campaigns.arithmetic.clocks import (
     FIRST,
     LAST,
     ODD_ZONES,
+    ZONES,
+    changes,
     days,
     first_shown,
     first_shown_by_whenever,
@@ -274,6 +276,26 @@ def test_p1_p2_p3_a_window_is_as_whenever_says(case: tuple[SendingSettings, date
         opens = max(opens, over_by_whenever(settings.timezone, shown(day, 0)))
 
     assert window(settings, day) == ((opens, closes) if opens < closes else None)
+
+
+HOURS = [(9, 17), (22, 6), (0, 24), (2, 3), (23, 1)]
+
+
+def test_p1_p2_every_zone_opens_and_closes_around_every_change_of_its_clock_as_whenever_says() -> None:
+    """All of them, from 2000 to 2037; what chance looks at closer above, here is looked at everywhere."""
+    differing = []
+    for zone in ZONES:
+        hours = cycle(HOURS)
+        for change in changes(zone) or (date(2026, 6, 5),):
+            start, end = next(hours)
+            settings = daily(start, end, zone)
+            for day in (change - DAY, change):
+                opens = first_shown_by_whenever(zone, shown(day, start))
+                closes = first_shown_by_whenever(zone, shown(day, settings.last_hour))
+                if window(settings, day) != ((opens, closes) if opens < closes else None):
+                    differing.append((zone, start, end, day))
+
+    assert not differing
 
 
 @given(cases(st.sampled_from(ODD_ZONES)))

@@ -15,6 +15,9 @@ from postroom.campaigns.arithmetic.settings import SendingSettings
 from postroom.campaigns.arithmetic.window import next_open
 from postroom.vocabulary import WaitReason
 
+OTHER_WINDOWS = "name other days, hours or holidays"
+"""What to do where none opens."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Impasse:
@@ -85,7 +88,7 @@ def impasse(
         return Impasse(
             field="sending_days",
             cause="no window ever opens",
-            remedy="name other days, hours or holidays",
+            remedy=OTHER_WINDOWS,
             words="settings --days mon,tue,wed,thu,fri",
             reason=WaitReason.WINDOW_CLOSED,
             sender=sender,

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from random import Random
 from typing import NamedTuple
 
-from postroom.campaigns.arithmetic.impasse import impasse
+from postroom.campaigns.arithmetic.impasse import OTHER_WINDOWS, impasse
 from postroom.campaigns.arithmetic.pace import Pace
 from postroom.campaigns.arithmetic.quota import allowance
 from postroom.campaigns.arithmetic.settings import SendingSettings, check_settings
@@ -111,7 +111,8 @@ class _Days:
         self._sent_days += bool(self.planned and not self.used)
         opening = self._find(due)
         if opening is None:
-            raise CannotFinish(turns.count(), "no window opens before the calendar ends", "choose shorter delays")
+            remedy = "choose shorter delays" if self._today else OTHER_WINDOWS
+            raise CannotFinish(turns.count(), "no window opens before the calendar ends", remedy)
         self._today, self.planned, self.used = opening.day, 0, self._mailed.get(opening.day, 0)
         ramp_day = 1 + self._sent_days + sum(day < opening.day for day in self._mailed)
         allowed = allowance(self._settings, ramp_day)

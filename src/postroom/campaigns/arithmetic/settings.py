@@ -44,12 +44,10 @@ class RampUp:
     """
 
     schedule: tuple[int, ...]
-    """The allowance of ramp day 1, 2, 3 …; after its end the daily quota holds."""
+    """The allowance of ramp day 1, 2, 3 …; after its end the daily quota holds, with an empty one from the start."""
 
     def __post_init__(self) -> None:
         steps = listed("ramp_up.schedule", self.schedule, "numbers of mails, such as (20, 30, 40)")
-        if not steps:
-            raise InvalidCampaign("ramp_up.schedule", "is empty", "name the first day's mails, or leave ramp_up out")
         allowances = tuple(whole("ramp_up.schedule", step, least=0) for step in steps)
         object.__setattr__(self, "schedule", allowances)
 
@@ -136,7 +134,8 @@ def known_zone(given: object) -> ZoneInfo:
 
 @cache
 def _zones() -> frozenset[str]:
-    return frozenset(available_timezones())
+    """Without the two names that are no place: a machine's own clock is another on the next machine."""
+    return frozenset(available_timezones() - {"localtime", "Factory"})
 
 
 def _meant(zone: str) -> str:

@@ -6,9 +6,9 @@ their turn. So memory follows the quota and the delays, not the size of the camp
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from heapq import heappop, heappush
 from itertools import chain, islice
 from typing import NamedTuple
@@ -32,6 +32,11 @@ class UnderWay:
     sent_on: date
     """The window day on which the step before really left."""
 
+    def __post_init__(self) -> None:
+        _check_prospect("under_way.prospect", self.prospect)
+        whole("under_way.step", self.step, least=2)
+        _check_day("under_way.sent_on", self.sent_on)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
@@ -39,21 +44,23 @@ class Planned:
 
     id: str
     prospects: Iterable[str]
-    """Those still to get their first step, as they were enrolled. They are read when their turn comes.
+    """Those still to get their first step, as they were enrolled.
 
-    Whoever stands twice in a collection is planned once. A generator has to name each once: who came before is not
-    kept.
+    Of a tuple or a list each is looked at now, and whoever stands twice in it is planned once. Anything else, such as a
+    generator, is read when its turn comes, and has to name each once: who came before is not kept.
     """
     delay_days: tuple[int, ...]
     """For each step the days since the step before; 0 is the same day, after it. The first step follows none: its
     number is not read."""
     under_way: Iterable[UnderWay] = ()
-    """Those between two steps, in the order in which they were enrolled."""
+    """Those between two steps, in the order in which they were enrolled; nobody among them is among `prospects`."""
 
     def __post_init__(self) -> None:
         check_id("id", self.id)
         if isinstance(self.prospects, str) or not isinstance(self.prospects, Iterable):
             refuse("prospects", "several ids", self.prospects, "give them as a tuple, a list or a generator")
+        if isinstance(self.prospects, tuple | list):
+            object.__setattr__(self, "prospects", tuple(dict.fromkeys(map(_checked, self.prospects))))
         delays = listed("delay_days", self.delay_days, "a number for each step, such as (0, 3, 4)")
         if not delays:
             refuse("delay_days", "a number for each step", delays, "a campaign has at least one step: (0,)")
@@ -117,17 +124,24 @@ class Turns:
             due = each.sent_on.toordinal() + campaign.delay_days[each.step - 1]
             heappush(self._follow_ups, Turn(due, position, each.step, each.prospect, campaign))
         after = first + len(self._follow_ups)
-        return (Turn(0, position, 1, prospect, campaign) for position, prospect in enumerate(_each(campaign), after))
+        new = enumerate(map(_checked, campaign.prospects), after)
+        return (Turn(0, position, 1, prospect, campaign) for position, prospect in new)
 
 
-def _each(campaign: Planned) -> Iterator[str]:
-    """Its new prospects, once each where they can be told apart without keeping more than there is already."""
-    given = campaign.prospects
-    for prospect in dict.fromkeys(given) if isinstance(given, Collection) else given:
-        # A million are looked at: what is as it should be is not asked further.
-        if type(prospect) is not str or not prospect or SEPARATOR in prospect or not prospect.isprintable():
-            check_id("prospects", prospect)
-        yield prospect
+def _check_day(name: str, given: object) -> None:
+    if not isinstance(given, date) or isinstance(given, datetime):
+        refuse(name, "a date", given, "give the window day: window_day_at(settings, instant)")
+
+
+def _checked(prospect: str) -> str:
+    return _check_prospect("prospects", prospect)
+
+
+def _check_prospect(name: str, prospect: str) -> str:
+    """The id, if it may be part of a key. A million are looked at: what is as it should be is not asked further."""
+    if type(prospect) is not str or not prospect or SEPARATOR in prospect or not prospect.isprintable():
+        check_id(name, prospect)
+    return prospect
 
 
 def _planned(given: object) -> Planned:

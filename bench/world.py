@@ -34,10 +34,23 @@ class Scale:
     urgent: int
     """Urgent emails sent past the backlog, before it is gone."""
     history: int
+    launched: int
+    """Mails of the campaign that is launched."""
 
 
-FULL = Scale(rounds=3, seconds=4.0, emails=20_000, latencies=150, backlog=100_000, urgent=40, history=2_000_000)
-QUICK = Scale(rounds=1, seconds=0.5, emails=1_000, latencies=15, backlog=5_000, urgent=5, history=20_000)
+FULL = Scale(
+    rounds=3,
+    seconds=4.0,
+    emails=20_000,
+    latencies=150,
+    backlog=100_000,
+    urgent=40,
+    history=2_000_000,
+    launched=1_000_002,
+)
+QUICK = Scale(
+    rounds=1, seconds=0.5, emails=1_000, latencies=15, backlog=5_000, urgent=5, history=20_000, launched=15_000
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,16 +16,17 @@ from bench.world import ROOT, World, execute
 
 LAUNCH = "launch of a campaign, PostgreSQL"
 ROWS = f"{LAUNCH}, a thousand rows"
+PLANNED = f"{LAUNCH}, a thousand rows with when they leave"
 MEMORY = f"{LAUNCH}, memory at its highest"
 BESIDE = "drain, Postroom, PostgreSQL, beside waiting mail of campaigns"
 WITHOUT = "drain, Postroom, PostgreSQL, without campaigns"
 
 STEPS = 3
 
-# A draft with three steps, so many prospects, and windows that never open: all of it is to wait.
+# A draft with three steps, so many prospects, and a quota that has tens of thousands between two steps.
 _DRAFT = """
 INSERT INTO postroom.sending_settings (workspace, settings, limit_after, version, updated_at)
-VALUES ('w', '{{"holidays": [], "daily_quota": 500, "gap_seconds": [30, 90]}}', 100, 1, now());
+VALUES ('w', '{{"holidays": [], "daily_quota": 20000, "gap_seconds": [1, 1]}}', 100, 1, now());
 INSERT INTO postroom.senders (workspace, id, name, address, route, created_at)
 VALUES ('w', 'grace', '', 'grace@example.com', 'default', now());
 INSERT INTO postroom.sequences VALUES ('w', 's', 's', 1, now());
@@ -74,12 +75,13 @@ def contestants(world: World) -> list[Contestant]:
 
 
 def _launch(world: World) -> list[Reading]:
-    prospects = world.scale.backlog
+    thousands = world.scale.launched / 1_000
     with on_postgres(world) as url:
-        execute(url, _DRAFT.format(prospects=prospects, steps=STEPS))
-        writing, _whole, memory = _launched(url)
+        execute(url, _DRAFT.format(prospects=world.scale.launched // STEPS, steps=STEPS))
+        writing, whole, memory = _launched(url)
     return [
-        Reading(what=ROWS, value=1e6 * writing / (STEPS * prospects), unit="ms"),
+        Reading(what=ROWS, value=1_000 * writing / thousands, unit="ms"),
+        Reading(what=PLANNED, value=1_000 * whole / thousands, unit="ms"),
         Reading(what=MEMORY, value=memory, unit="MB"),
     ]
 

@@ -1,8 +1,8 @@
 """When the mails that wait will leave, by the plan: worked out at the launch, and anew when the settings change.
 
 The plan is that of the agenda, over all running campaigns of the workspace and what has been sent so far. Prospects are
-only numbers in it, eight octets each; slots are written some at a time, in the order of time. What is written is a
-forecast: nothing leaves because of it, and cut short it does no harm.
+only numbers in it, eight octets each, and sixteen between two steps; slots are written some at a time, in the order of
+time. What is written is a forecast: nothing leaves because of it, and cut short it does no harm.
 
 A plan that cannot go on to the end, because the quota or a step of the ramp-up is 0, leaves mails without a slot. Those
 have no time then, and least of all the one that an earlier plan gave them.
@@ -13,8 +13,8 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
 from itertools import islice
 from random import Random
 from typing import Any
@@ -103,13 +103,13 @@ def _all_campaigns(workspace: str) -> Plan[list[Campaign]]:
 def _planned(workspace: str, campaign: Campaign) -> Course[list[Planned]]:
     """A campaign as the plan sees it: once for each version of the sequence that somebody is pinned to."""
     new: dict[int, array[int]] = defaultdict(lambda: array("q"))
-    behind: dict[int, list[tuple[int, int, date]]] = defaultdict(list)
+    behind: dict[int, _Behind] = defaultdict(_Behind)
     for follow_up in (False, True):
         after = 0
         while rows := (yield _page(workspace, campaign.id, after, follow_up=follow_up)):
             for number, step, due_day, version in rows:
                 if follow_up:
-                    behind[version].append((number, step, due_day))
+                    behind[version].append(number, step, due_day)
                 else:
                     new[version].append(number)
             after = rows[-1][0]
@@ -131,16 +131,31 @@ class _New:
         return map(str, self.numbers)
 
 
+@dataclass(slots=True)
+class _Behind:
+    """Who has had a step, which is the next, and from when on it is due."""
+
+    numbers: array[int] = field(default_factory=lambda: array("q"))
+    steps: array[int] = field(default_factory=lambda: array("i"))
+    due_days: array[int] = field(default_factory=lambda: array("i"))
+
+    def append(self, number: int, step: int, due_day: date) -> None:
+        self.numbers.append(number)
+        self.steps.append(step)
+        self.due_days.append(due_day.toordinal())
+
+
 @dataclass(frozen=True, slots=True)
 class _UnderWay:
     """Those between two steps, likewise."""
 
-    rows: list[tuple[int, int, date]]
+    rows: _Behind
     delays: tuple[int, ...]
 
     def __iter__(self) -> Iterator[UnderWay]:
-        for number, step, due_day in self.rows:
-            yield UnderWay(prospect=str(number), step=step, sent_on=due_day - timedelta(days=self.delays[step - 1]))
+        for number, step, due_day in zip(self.rows.numbers, self.rows.steps, self.rows.due_days, strict=True):
+            sent_on = date.fromordinal(due_day - self.delays[step - 1])
+            yield UnderWay(prospect=str(number), step=step, sent_on=sent_on)
 
 
 def _page(workspace: str, campaign: str, after: int, *, follow_up: bool) -> Plan[list[tuple[int, int, date, int]]]:

@@ -87,7 +87,7 @@ QUERIES: dict[str, dict[str, Any]] = {
     "to_be_planned": {"workspace": "w", "campaign": "c2", "after": 5000, "follow_up": False, "limit": 50},
     "forget_planned": {"workspace": "w", "campaign": "c2", "after": 5000, "until": 5040},
     "standing_of_mail": {"id": ONE},
-    "take_place": {"id": ONE, "workspace": "w", "least_us": 30_000_000},
+    "take_place": {"id": ONE},
     "leaves_now": {"id": ONE},
     "claim_mail": {"id": ONE, "worker": "worker", "lease": 30.0, "whole": 1000},
     "stop_mails_of_prospect": {"workspace": "w", "prospect": "p77", "campaign": None, "reason": "x"},

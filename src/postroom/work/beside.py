@@ -21,9 +21,6 @@ class Beside(Protocol):
     def stop(self) -> None:
         """Bring no more."""
 
-    def objection(self, parcel: Parcel, /) -> Plan[Objection | None]:
-        """What speaks against an email at the last moment; asked about every one for which the database is asked."""
-
-    def take_place(self, parcel: Parcel, /) -> Plan[Objection | None] | None:
-        """Write down that an email leaves now against which nothing speaks, unless somebody else was quicker; None if
-        nothing is to be written."""
+    def leaving(self, parcel: Parcel, others: Plan[Objection | None], /) -> Plan[Objection | None] | None:
+        """What lets an email leave that goes by these rules: unless they or the `others` speak against that, it is
+        written down, in one transaction. None for emails that go by no rules of this feed."""

@@ -6,10 +6,10 @@ dot of an ordinary email, what this process has heard lately is enough (see `sto
 email is not sent, and the database says what becomes of it. For an email that can be unsubscribed from the database is
 always asked, as late as can be: the server waits for the message then.
 
-Further reasons why an email must not leave just now belong into `_asked`: plans that are carried out one after another
-in one visit to the database, each of which objects or does not. The first objection counts. On SQLite they are carried
-out in another thread, so they look at what is here and change nothing. What has to be written before an email leaves,
-as that it takes a place which no other may take then, is a visit of its own.
+Some emails go by further rules, such as those of campaigns: what is found has to hold until it is written down that the
+email leaves. So whoever knows the rules asks everything about such an email in one transaction, under what it holds for
+that; what is asked about every other email is asked there, too. The first objection counts. On SQLite this is carried
+out in another thread, so it looks at what is here and changes nothing.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ PATIENCE = 2.0
 AWAY = 5.0
 """Seconds for which an email is put off that nobody could be asked about."""
 
-Ask = Callable[[Parcel], Plan[Objection | None]]
-Take = Callable[[Parcel], Plan[Objection | None] | None]
+Leaving = Callable[[Parcel, Plan[Objection | None]], Plan[Objection | None] | None]
+"""What lets an email leave that goes by further rules, given what is asked about every other; see `beside.py`."""
 
 
 class Clearance:
@@ -53,14 +53,11 @@ class Clearance:
         self._held = records.held
         self._stops = stops
         self._meter = meter
-        self._asked: tuple[Ask, ...] = (self._suppressed,)
-        self._take_place: Take = _nothing_to_take
+        self._leaving: Leaving = _by_no_rules
 
-    def also_ask(self, ask: Ask, *, take_place: Take) -> None:
-        """Have a further question asked about what the database is asked about, after the others; and where nothing
-        speaks against an email, have it take its place."""
-        self._asked = (*self._asked, ask)
-        self._take_place = take_place
+    def go_by(self, leaving: Leaving) -> None:
+        """Have emails leave by these rules that go by them."""
+        self._leaving = leaving
 
     # ---------------------------------------------------------------- at the claim
 
@@ -130,11 +127,13 @@ class Clearance:
 
     async def look(self, parcel: Parcel) -> Objection | None:
         """Ask the database whether anything speaks against a parcel now. What cannot be asked has to wait."""
+        asked = self._suppressed(parcel)
         try:
             async with asyncio.timeout(PATIENCE):
-                objection = await self._database.run(self._objection(parcel), writes=False, atomic=False)
-                if objection is None and (taking := self._take_place(parcel)) is not None:
-                    objection = await self._database.run(taking)
+                if (leaving := self._leaving(parcel, asked)) is not None:
+                    objection = await self._database.run(leaving)
+                else:
+                    objection = await self._database.run(asked, writes=False, atomic=False)
         except (StoreUnavailable, TimeoutError) as error:
             logger.warning("whether an email may leave cannot be asked", email_id=parcel.claim.id, error=str(error))
             return NotNow(reason="the database could not be asked whether it may leave", seconds=AWAY)
@@ -154,12 +153,6 @@ class Clearance:
             await self._held.put_off([parcel.claim], seconds=objection.seconds, reason=objection.reason)
         else:
             await self._held.give_back([parcel.claim])
-
-    def _objection(self, parcel: Parcel) -> Plan[Objection | None]:
-        for ask in self._asked:
-            if (objection := (yield from ask(parcel))) is not None:
-                return objection
-        return None
 
     def _suppressed(self, parcel: Parcel) -> Plan[Objection | None]:
         """Whether its recipients may be mailed. Of several the others get it when it is claimed anew."""
@@ -181,7 +174,7 @@ class Clearance:
         self._meter.suppressed()
 
 
-def _nothing_to_take(parcel: Parcel) -> None:
+def _by_no_rules(parcel: Parcel, others: Plan[Objection | None]) -> None:
     """Most emails leave without regard to others."""
 
 

@@ -111,7 +111,7 @@ class Worker:
         self._feed = feed(bench)
         self._beside = beside(bench) if beside else None
         if self._beside is not None:
-            self.engine.clearance.also_ask(self._beside.objection, take_place=self._beside.take_place)
+            self.engine.clearance.go_by(self._beside.leaving)
 
     def _workbench(self) -> Workbench:
         engine = self.engine

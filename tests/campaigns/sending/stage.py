@@ -17,7 +17,7 @@ from postroom.campaigns.drafts.sequences import add_sequence
 from postroom.campaigns.drafts.workspace import put_sender, put_workspace_settings, workspace_settings
 from postroom.campaigns.sending.acting import cancel_campaign, cancelled_through
 from postroom.campaigns.sending.launching import Launched, launch
-from postroom.campaigns.sending.objecting import objection_to, take_place
+from postroom.campaigns.sending.objecting import leave
 from postroom.campaigns.sending.tick import Clerk, Tick, tick
 from postroom.campaigns.stopping.stops import Stopped
 from postroom.campaigns.values import Campaign, Enrolment, Prospect, Sender, Step, WorkspaceSettings
@@ -165,8 +165,8 @@ class Stage:
                 self.clock.now = max(self.clock.now, found.next_at)
 
     def objection(self, email: Claimed) -> NotNow | None:
-        """What is asked before the dot; where nothing speaks against it, the mail takes its place."""
-        return self.run(objection_to(email.id)) or self.run(take_place(email.id))
+        """What campaigns have to say before the dot; where nothing speaks against it, the mail takes its place."""
+        return self.run(leave(email.id, _nothing_else()))
 
     def settle(self, settlement: Settlement) -> None:
         if settlement.status == "sent":
@@ -262,6 +262,10 @@ def miscounted(stage: Stage) -> list[Any]:
 
 def _named(name: str, **values: Any) -> Plan[Any]:
     return (yield ask(name, **values))
+
+
+def _nothing_else() -> Plan[None]:
+    yield from ()
 
 
 def _ask(sql: str, **values: Any) -> Plan[Any]:

@@ -18,7 +18,6 @@ from postroom.campaigns.sending.acting import (
     resume_prospect,
     stop_in_campaign,
 )
-from postroom.campaigns.sending.objecting import objection_to, take_place
 from postroom.campaigns.stopping.stops import stop_prospect
 from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.store import claims
@@ -268,18 +267,6 @@ def test_p11_a_pause_stops_what_has_its_turn_and_a_resume_goes_on(stage: Stage) 
     stage.go_through(resume_campaign(SHOP, "spring"))
     assert stage.objection(email) is None
     assert stage.send() == "p2:spring-words:1"
-
-
-def test_p11_a_pause_between_the_last_question_and_the_dot_holds(stage: Stage) -> None:
-    stage.settings()
-    stage.launched("spring", 1)
-    email = stage.claim()
-    assert stage.run(objection_to(email.id)) is None
-    stage.run(pause_campaign(SHOP, "spring"))
-    objection = stage.run(take_place(email.id))
-
-    assert objection is not None
-    assert objection.reason == "its campaign is paused"
 
 
 def test_p11_waits_go_on_while_a_campaign_is_paused(stage: Stage) -> None:

@@ -16,7 +16,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from postroom.campaigns.books.mails import BELL, next_beat, something_to_do
-from postroom.campaigns.sending.objecting import objection_to, take_place
+from postroom.campaigns.sending.objecting import leave
 from postroom.campaigns.sending.tick import Clerk, tick
 from postroom.claim.failpoint import reach
 from postroom.claim.feed import Workbench, first_of
@@ -91,15 +91,9 @@ class CampaignFeed:
         """Begin no more."""
         self.stopping.set()
 
-    def objection(self, parcel: Parcel) -> Plan[Objection | None]:
-        """What speaks against a mail of a campaign just before it leaves."""
-        if parcel.claimed.priority is not Priority.CAMPAIGN:
-            return None
-        return (yield from objection_to(parcel.claim.id))
-
-    def take_place(self, parcel: Parcel) -> Plan[Objection | None] | None:
-        """A mail of a campaign keeps its distance from the one before it."""
-        return take_place(parcel.claim.id) if parcel.claimed.priority is Priority.CAMPAIGN else None
+    def leaving(self, parcel: Parcel, others: Plan[Objection | None]) -> Plan[Objection | None] | None:
+        """What lets a mail of a campaign leave; other emails leave without regard to campaigns."""
+        return leave(parcel.claim.id, others) if parcel.claimed.priority is Priority.CAMPAIGN else None
 
     async def _look(self) -> float:
         """Look once; seconds to rest, unless the bell rings."""

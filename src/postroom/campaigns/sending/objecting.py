@@ -3,11 +3,15 @@
 Between its turn and its dot a campaign may have been paused, a person stopped, a window closed, a quota lowered; and a
 server may have been so slow that another mail has had its turn since. Whatever speaks against it, the mail only waits:
 given back, it counts no longer, and the next look at its workspace draws the conclusions.
+
+All of it is asked once, with the workspace held, in the transaction in which the mail takes its place. So whatever is
+done to campaigns, senders or settings comes before that, and is heard, or after it, and finds that the mail has left.
+Only who is put on the list of those not to be mailed waits for nobody: that is asked last.
 """
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 
 from postroom.campaigns.arithmetic.gate import Wait, gate
 from postroom.campaigns.arithmetic.pace import later, least_gap
@@ -20,14 +24,27 @@ from postroom.errors import InvalidCampaign
 from postroom.store.contract import moment
 from postroom.store.plan import Plan, ask
 from postroom.vocabulary import CampaignStatus, EmailId, EnrolmentStatus, WaitReason
-from postroom.work.objections import NotNow
+from postroom.work.objections import NotNow, Objection
 
-_TICK = timedelta(microseconds=1)
 AT_ONCE = 1.0
 """Seconds: due again as soon as its turn comes, and its history says why it waited."""
 
 
-def objection_to(id: EmailId) -> Plan[NotNow | None]:
+def leave(id: EmailId, others: Plan[Objection | None]) -> Plan[Objection | None]:
+    """Have a mail take its place at this instant, and the next keep its distance from that; unless these rules or the
+    `others` speak against it.
+
+    A turn may lie a while before the dot: where the server was slow, the mails after it would follow at once.
+    """
+    yield ask("hold_paces", workspaces=[], emails=[id])  # first: much may be committed while this waits
+    objection = (yield from _objection_to(id)) or (yield from others)
+    if objection is None:
+        yield ask("take_place", id=id)
+        yield ask("leaves_now", id=id)
+    return objection
+
+
+def _objection_to(id: EmailId) -> Plan[NotNow | None]:
     """What speaks against the mail now; None if nothing does."""
     rows = yield ask("standing_of_mail", id=id)
     if not rows:
@@ -45,27 +62,6 @@ def objection_to(id: EmailId) -> Plan[NotNow | None]:
         or _overtaken(settings.sending, now, left_at=moment(left_at), last_at=moment(last_at))
         or (yield from _too_many(workspace, sender_id, settings.sending, now, date.fromisoformat(day)))
     )
-
-
-def take_place(id: EmailId) -> Plan[NotNow | None]:
-    """Have a mail leave at this instant, and the next keep its distance from that; unless another has left so lately
-    that this one would leave within the gap after it.
-
-    A turn may lie a while before the dot: where the server was slow, the mails after it would follow at once.
-    """
-    yield ask("hold_paces", workspaces=[], emails=[id])  # first: what is read now stays so until this commits
-    rows = yield ask("standing_of_mail", id=id)
-    if not rows:
-        return NotNow(reason="it belongs to no campaign that is known here", seconds=3600.0)
-    [[workspace, _sender_id, _day, _left_at, *standing, _last_at]] = rows
-    if (halted := _halted(*standing)) is not None:  # since it was asked about, a moment ago
-        return halted
-    least, _ = (yield from workspace_settings(workspace)).sending.gap_seconds
-    taken = yield ask("take_place", id=id, workspace=workspace, least_us=timedelta(seconds=least) // _TICK)
-    if not taken:
-        return NotNow(reason=str(WaitReason.GAP), seconds=AT_ONCE)
-    yield ask("leaves_now", id=id)
-    return None
 
 
 def _halted(campaign: str, enrolment: str, sender_paused_at: str | None) -> NotNow | None:

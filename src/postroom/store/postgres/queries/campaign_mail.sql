@@ -391,19 +391,11 @@ JOIN postroom.senders s ON s.workspace = m.workspace AND s.id = m.sender_id
 JOIN postroom.paces p ON p.workspace = m.workspace
 WHERE m.email_id = :id::uuid;
 
--- Have a mail leave now, and the next keep its distance from that: unless another one has left since its turn, and less
--- than the least gap ago.
+-- Have a mail leave now, and the next keep its distance from that.
 -- name: take_place
 UPDATE postroom.paces
 SET last_at = greatest(last_at, {now})
-WHERE workspace = :workspace::text
-    AND (
-        last_at IS NULL
-        OR :least_us::bigint = 0
-        OR last_at <= (SELECT m.left_at FROM postroom.campaign_mails m WHERE m.email_id = :id::uuid)
-        OR last_at + :least_us::bigint * interval '1 microsecond' <= {now}
-    )
-RETURNING workspace;
+WHERE workspace = (SELECT m.workspace FROM postroom.campaign_mails m WHERE m.email_id = :id::uuid);
 
 -- When a mail has left is when it came to its dot.
 -- name: leaves_now

@@ -385,19 +385,11 @@ JOIN postroom_senders s ON s.workspace = m.workspace AND s.id = m.sender_id
 JOIN postroom_paces p ON p.workspace = m.workspace
 WHERE m.email_id = :id;
 
--- Have a mail leave now, and the next keep its distance from that: unless another one has left since its turn, and less
--- than the least gap ago.
+-- Have a mail leave now, and the next keep its distance from that.
 -- name: take_place
 UPDATE postroom_paces
 SET last_at = max(coalesce(last_at, :now), :now)
-WHERE workspace = :workspace
-    AND (
-        last_at IS NULL
-        OR :least_us = 0
-        OR last_at <= (SELECT m.left_at FROM postroom_campaign_mails m WHERE m.email_id = :id)
-        OR last_at + :least_us <= :now
-    )
-RETURNING workspace;
+WHERE workspace = (SELECT m.workspace FROM postroom_campaign_mails m WHERE m.email_id = :id);
 
 -- When a mail has left is when it came to its dot.
 -- name: leaves_now

@@ -58,3 +58,20 @@ def test_a_one_time_code_overtakes_a_mail_of_a_campaign_that_is_in_hand_at_a_slo
     wait_until(lambda: live.states()[FIRST] == "sent")
     office.dismiss([worker])
     assert sorted(office.order_of_arrival()) == ["Hello P1", "Your code"]
+
+
+def test_a_one_time_code_finds_a_connection_however_much_of_a_campaign_is_held_up(office: Office, live: Stage) -> None:
+    """Without a gap a campaign would have every connection to a server that does not answer."""
+    slow = Hold()
+    office.server.script(at="rcpt", hold=slow, when=lambda moment: moment.argument != "ada@example.org")
+    live.settings(replace(OPEN_ALWAYS, gap_seconds=(0, 0)))
+    live.launched("spring", 3)
+    worker = office.start_worker(options="connections=2&command=10m", **LINKS)
+    wait_until(lambda: slow.waiting == 1)
+    code = send_a_code(office)
+
+    assert office.copies(code) == 1
+    assert live.states() == {FIRST: "leaving", SECOND: "ready", THIRD: "ready"}
+    slow.release()
+    wait_until(lambda: set(live.states().values()) == {"sent"})
+    office.dismiss([worker])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from random import Random
@@ -67,7 +68,8 @@ class CampaignFeed:
             random=random or Random(),
             portals=portals,
         )
-        self._mine: set[Claim] = set()
+        self._mine: dict[Claim, str] = {}
+        """What is in hand, and by which route."""
         self._passed: dict[str, float] = {}
         """Workspaces that are left to others, and until when on the monotonic clock."""
         self._unread: dict[str, float] = {}
@@ -120,7 +122,7 @@ class CampaignFeed:
     def _take(self, email: Claimed, asked: float) -> None:
         """From here on it is an email like any other."""
         reach("campaign_claimed")
-        self._mine.add(email.claim)
+        self._mine[email.claim] = email.route
         self._bench.holdings.add([email], asked=asked)
         self._bench.meter.claimed([email], time.monotonic() - asked)
         self._bench.ways[email.route].buffer.add([email])  # whether it may be mailed was asked with its turn
@@ -146,18 +148,23 @@ class CampaignFeed:
         return min(self._bench.poll.total_seconds(), max(turn, BREATH), PASSED)
 
     def _open_routes(self) -> frozenset[str]:
-        """Those by which an email can leave at once."""
+        """Those by which an email can leave at once, and something urgent beside it.
+
+        Of several connections one is never a campaign's: a server that does not answer would soon have all of them.
+        """
+        in_hand = Counter(self._mine.values())
         return frozenset(
             name
             for name, way in self._bench.ways.items()
-            if way.gate.may_send() and len(way.buffer) < way.route.transport.connections
+            if way.gate.may_send()
+            and len(way.buffer) < (connections := way.route.transport.connections)
+            and in_hand[name] < max(1, connections - 1)
         )
 
     def _settled(self, claim: Claim) -> None:
         """One of ours is settled or given back: something is to be concluded."""
         self._gone(claim)
-        if claim in self._mine:
-            self._mine.discard(claim)
+        if self._mine.pop(claim, None) is not None:
             self.idle = False
             self._bell.set()
 

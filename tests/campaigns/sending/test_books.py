@@ -14,6 +14,8 @@ from postroom.campaigns.sending.acting import pause_campaign, pause_prospect
 from postroom.campaigns.sending.launching import launch
 from postroom.campaigns.sending.replanning import replan
 from postroom.store.plan import Plan, ask
+from postroom.store.suppressions import Stop, suppress
+from postroom.vocabulary import SuppressionReason
 from tests.campaigns.sending.stage import MONDAY, OFFICE, OPEN_ALWAYS, SHOP, Stage, dead, fails, in_doubt
 from tests.campaigns.sending.test_launch import some_of
 
@@ -273,6 +275,19 @@ def test_books_that_do_not_add_up_are_told(stage: Stage) -> None:
         "mails: 2 expected, 1 found",
         "used on 2026-03-09: 1 expected, 2 found",
     ]
+
+
+def test_who_is_on_the_list_and_was_never_launched_is_no_discrepancy_paused_or_not(stage: Stage) -> None:
+    """Before their launch they wait for nothing that would have to be stopped; the launch passes over them."""
+    stage.settings()
+    stage.run(suppress([Stop(address="p1@example.org", reason=SuppressionReason.MANUAL)]))
+    stage.sender()
+    stage.draft("spring", 2)
+    stage.run(pause_prospect(SHOP, "spring", "p1"))
+    assert stage.go_through(discrepancies(SHOP, "spring")) == ()
+    assert stage.launch().skipped == {"suppressed": 1}
+
+    assert stage.go_through(discrepancies(SHOP, "spring")) == ()
 
 
 def test_who_waits_for_nothing_is_told(stage: Stage) -> None:

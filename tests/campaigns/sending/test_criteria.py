@@ -173,6 +173,26 @@ def test_edge_case_3_a_prospect_who_is_paused_waits_until_resumed(stage: Stage) 
     assert stage.send() == "p1:spring-words:1"
 
 
+@pytest.mark.parametrize("plans", [0, 2], ids=["paused before the launch", "paused between two batches"])
+def test_edge_case_3_a_prospect_who_is_paused_before_being_scheduled_waits_until_resumed(
+    stage: Stage, plans: int
+) -> None:
+    """The enrolment is looked at again before each row is written."""
+    stage.settings()
+    stage.sender()
+    stage.draft("spring", 4)
+    if plans:
+        _some_of(stage, plans=plans)
+    stage.run(pause_prospect(SHOP, "spring", "p3"))
+    stage.launch(batch=2)
+
+    assert [stage.send() for _ in range(3)] == [f"p{n}:spring-words:1" for n in (1, 2, 4)]
+    stage.nothing_leaves()
+    assert stage.enrolments()["p3"].status is EnrolmentStatus.PAUSED
+    stage.run(resume_prospect(SHOP, "spring", "p3"))
+    assert stage.send() == "p3:spring-words:1"
+
+
 def test_edge_case_4_what_is_beyond_the_quota_moves_to_the_next_day_that_is_open(stage: Stage) -> None:
     stage.settings(replace(OFFICE, daily_quota=2))
     stage.launched("spring", 5)

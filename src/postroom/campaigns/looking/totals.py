@@ -14,7 +14,7 @@ from postroom.store.suppressions import suppressions_of
 from postroom.vocabulary import EnrolmentStatus, MailState
 
 GOING_ON = (EnrolmentStatus.ACTIVE, EnrolmentStatus.PAUSED)
-"""Enrolments of launched campaigns that are still to get something."""
+"""Enrolments that are still to get something, once a launch has reached them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ def discrepancies(workspace: str, campaign_id: str, *, page: int = 500) -> Cours
 
 def _covered(workspace: str, enrolments: Sequence[Enrolment]) -> Plan[int]:
     """How many of these are still to get something although an entry covers them."""
-    going_on = [each.prospect for each in enrolments if each.status in GOING_ON]
+    going_on = [each.prospect for each in enrolments if each.status in GOING_ON and each.sequence_version is not None]
     known = yield from suppressions_of(each.address for each in going_on)
     if not known:
         return 0

@@ -551,9 +551,9 @@ WHERE e.workspace = :workspace::text AND e.campaign_id = :campaign::text
         LIMIT 1
     ) IS NULL;
 
--- Where an enrolment stands.
+-- Where an enrolment stands; without a version, a launch has still to reach it.
 -- name: find_enrolment
-SELECT status, number, reason
+SELECT status, sequence_version, reason
 FROM postroom.enrolments
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND prospect_id = :prospect::text;
 

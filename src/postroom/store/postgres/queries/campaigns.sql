@@ -185,9 +185,10 @@ FROM postroom.enrolments
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text
 GROUP BY status;
 
--- Whom a launch passes over, counted by reason: who has ended, who is on the list of those not to be mailed, who has mail
--- of the sequence already. Of one person only the first reason counts.
--- name: passed_over
+-- Who gets nothing of a launch, counted by reason: it passes over who has ended, who is on the list of those not to be
+-- mailed, who has mail of the sequence already; and what it writes for who is paused waits. Of one person only the first
+-- reason counts.
+-- name: left_out
 -- One probe for each person: EXISTS would be made into a set of all that the workspace has.
 SELECT sorted_out.reason, count(*)
 FROM (
@@ -196,6 +197,7 @@ FROM (
         WHEN e.status NOT IN ('enrolled', 'paused') THEN e.status
         WHEN listed.there THEN 'suppressed'
         WHEN scheduled.there THEN 'already_scheduled'
+        WHEN e.status = 'paused' THEN e.status
     END AS reason
     FROM postroom.enrolments e
     JOIN postroom.prospects p ON p.workspace = e.workspace AND p.id = e.prospect_id

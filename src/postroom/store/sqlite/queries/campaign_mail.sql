@@ -545,9 +545,9 @@ WHERE e.workspace = :workspace AND e.campaign_id = :campaign
         LIMIT 1
     ) IS NULL;
 
--- Where an enrolment stands.
+-- Where an enrolment stands; without a version, a launch has still to reach it.
 -- name: find_enrolment
-SELECT status, number, reason
+SELECT status, sequence_version, reason
 FROM postroom_enrolments
 WHERE workspace = :workspace AND campaign_id = :campaign AND prospect_id = :prospect;
 

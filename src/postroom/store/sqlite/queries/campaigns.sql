@@ -164,9 +164,10 @@ FROM postroom_enrolments
 WHERE workspace = :workspace AND campaign_id = :campaign
 GROUP BY status;
 
--- Whom a launch passes over, counted by reason: who has ended, who is on the list of those not to be mailed, who has mail
--- of the sequence already. Of one person only the first reason counts.
--- name: passed_over
+-- Who gets nothing of a launch, counted by reason: it passes over who has ended, who is on the list of those not to be
+-- mailed, who has mail of the sequence already; and what it writes for who is paused waits. Of one person only the first
+-- reason counts.
+-- name: left_out
 WITH sorted_out AS MATERIALIZED (  -- else the reason is found out again wherever it is named
     SELECT CASE
         WHEN e.reason LIKE 'suppressed%' THEN 'suppressed'
@@ -186,6 +187,7 @@ WITH sorted_out AS MATERIALIZED (  -- else the reason is found out again whereve
             FROM postroom_campaign_mails m
             WHERE m.workspace = :workspace AND m.prospect_id = e.prospect_id AND m.sequence_id = :sequence
         ) THEN 'already_scheduled'
+        WHEN e.status = 'paused' THEN e.status
     END AS reason
     FROM postroom_enrolments e
     CROSS JOIN postroom_prospects p ON p.workspace = e.workspace AND p.id = e.prospect_id

@@ -1,5 +1,5 @@
 -- The mail of launched campaigns: whose turn it is, what became of it, and what counts against quotas. Every query is
--- about one workspace, but for those that look for one with something to do.
+-- about one workspace, but for those that look for one with something to do, and those that go by the ids of emails.
 
 -- fragment: mail
 m.email_id::text, m.key, m.campaign_id, m.prospect_id, m.sequence_id, m.sequence_version, m.step, m.number, m.sender_id,

@@ -453,6 +453,27 @@ async def test_one_prospect_is_paused_resumed_and_stopped_and_the_thread_tells(b
     assert ('class="status status-stopped"' in page.text, 'id="act-stop"' in page.text) == (True, False)
 
 
+async def test_who_is_paused_in_a_draft_gets_nothing_of_the_launch_until_somebody_resumes_them(
+    browser: AsyncClient,
+) -> None:
+    await drafted(browser)
+    path = await prospect_path(browser)
+    offered = await browser.get(path)
+    paused = await press(browser, path, path.replace("?", "/pause?"))
+    page = await browser.get(path)
+    asked = text_of(await press(browser, PAGE, PAGE.replace("?", "/launch?")))
+    await press(browser, PAGE, PAGE.replace("?", "/launch?"), confirmed="1")
+    waits = await browser.get(path)
+    await press(browser, path, path.replace("?", "/resume?"))
+
+    assert "/pause?" in offered.text
+    assert "notice=prospect_pause" in paused.headers["location"]
+    assert ('class="status status-paused"' in page.text, 'id="act-resume"' in page.text) == (True, True)
+    assert "1 prospect gets 1 step" in asked
+    assert "1. About Engines waiting paused" in text_of(waits)
+    assert 'class="status status-active"' in (await browser.get(path)).text
+
+
 async def test_who_was_suppressed_is_told_in_words_with_a_link_to_the_entry_while_it_is_there(
     browser: AsyncClient,
 ) -> None:

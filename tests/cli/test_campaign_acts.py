@@ -191,16 +191,49 @@ def test_the_status_of_a_campaign_says_what_became_of_its_mails_and_whether_the_
     postroom("campaign", "launch", spring)
     status = postroom("campaign", "status", spring, "--check", "--json").json
     assert (status["mails"]["ready"], status["mails"]["waiting"], status["discrepancies"]) == (2, 2, [])
+    assert status["people"] == {"launched": 2, "passed_over": {}, "not_reached": 0}
     right = postroom("campaign", "status", spring, "--check").out
     assert ("mails ready" in right, right.splitlines()[-1]) == (
         True,
-        "The books add up: 4 mails = 2 waiting + 2 ready.",
+        "The books add up: 2 prospects = 2 launched; 4 mails = 2 waiting + 2 ready.",
     )
     with outbox.transaction() as connection:
         connection.execute(f"DELETE FROM {outbox.database.dialect.tables}campaign_mails WHERE step = 2")
     wrong = postroom("campaign", "status", spring, "--check")
 
     assert (wrong.code, "Does not add up: mails: 4 expected, 2 found." in wrong.out) == (1, True)
+
+
+def test_the_status_of_a_campaign_says_whom_its_launch_has_passed_over_and_has_still_to_reach(
+    postroom: CommandLine, spring: str
+) -> None:
+    draft = postroom("campaign", "status", spring, "--check").out
+    postroom("suppress", "add", "bob@example.org", "--scope", "all")
+    postroom("campaign", "launch", spring)
+    told = postroom("campaign", "status", spring, "--check").out
+    record = postroom("campaign", "status", spring, "--json").json
+
+    assert draft.splitlines()[-1] == "The books add up: 2 prospects = 2 not reached yet; 0 mails = 0."
+    assert ("prospects launched" in draft, "prospects not reached yet" in draft) == (False, False)
+    assert "prospects passed over 1 (1 suppressed)" in " ".join(told.split())
+    assert told.splitlines()[-1] == (
+        "The books add up: 2 prospects = 1 launched + 1 passed over; 2 mails = 1 waiting + 1 ready."
+    )
+    assert record["people"] == {"launched": 1, "passed_over": {"suppressed": 1}, "not_reached": 0}
+
+
+def test_people_and_mails_that_disagree_are_no_books_that_add_up(
+    postroom: CommandLine, spring: str, outbox: Outbox
+) -> None:
+    postroom("campaign", "launch", spring)
+    tables = outbox.database.dialect.tables
+    with outbox.transaction() as connection:
+        connection.execute(f"UPDATE {tables}enrolments SET status = 'completed'")
+        connection.execute(f"UPDATE {tables}campaigns SET status = 'completed'")
+    wrong = postroom("campaign", "status", spring, "--check")
+
+    told = "Does not add up: mails that wait for people who have ended: 0 expected, 4 found."
+    assert (wrong.code, wrong.out.splitlines()[-1]) == (1, told)
 
 
 def test_a_sender_is_paused_with_a_reason_and_resumed(postroom: CommandLine, spring: str) -> None:

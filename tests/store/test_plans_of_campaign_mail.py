@@ -267,6 +267,27 @@ def test_what_would_go_on_is_counted_once_for_each_row_also_before_anybody_has_c
     assert step.work < 20_000, f"{step.query} touched {step.work} pages:\n{step.plan}"
 
 
+BOOKS = ("headcount", "count_left_over", "count_open_after_end", "count_stranded")
+"""What is asked of all people, or all mails, of one campaign, to see whether its books add up."""
+
+
+@pytest.mark.parametrize("status", ["running", "completed"])
+@pytest.mark.parametrize("query", BOOKS)
+def test_books_are_counted_once_for_each_row_also_before_anybody_has_counted_them(
+    postgres_server: PostgresServer, migrated_template: str, query: str, status: str
+) -> None:
+    """A thousand people with three mails each, among as many again of two other campaigns."""
+    with postgres_server.database(template=migrated_template) as url:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(_FILLED.format(**POSTGRES, numbers="generate_series(1, 3000) AS n").encode())
+            connection.execute("UPDATE postroom.enrolments SET sequence_version = 1")
+            connection.execute("UPDATE postroom.campaigns SET status = %s WHERE id = 'c2'", [status])
+        with Outbox(url) as outbox:
+            [step] = explain_on_postgres(outbox, _of_a_campaign(query), generic=False)
+
+    assert step.work < 20_000, f"{step.query} touched {step.work} pages:\n{step.plan}"
+
+
 def _of_a_campaign(query: str) -> Plan[Any]:
     return (yield ask(query, workspace="w", campaign="c2", reason="x"))
 

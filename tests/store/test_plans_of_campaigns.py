@@ -17,6 +17,7 @@ from postroom.campaigns.drafts.campaigns import enrol, enrolments_after
 from postroom.campaigns.drafts.passing import passed_over
 from postroom.campaigns.drafts.prospects import Arrival, find_prospect, get_prospect, take_in
 from postroom.campaigns.looking.one_prospect import mails_of_prospect, mails_returned, standings_of
+from postroom.campaigns.looking.totals import headcount
 from postroom.campaigns.sending.launching import gone_through
 from postroom.campaigns.values import Campaign, Prospect
 from postroom.store.dialect import postgres_dialect
@@ -66,6 +67,9 @@ VERBS: dict[str, Callable[[], Plan[Any]]] = {
     "enrolments behind a number": lambda: enrolments_after("w1", "c", 20_000, limit=50),
     "whom a launch passes over": lambda: passed_over("w1", Campaign(id="few", name="Few", sequence_id="s")),
     "what became of those launched": lambda: gone_through("w1", LAUNCHED),
+    "what the launch has come to for its people": lambda: headcount("w1", "few"),
+    "mails that wait for nobody": lambda: _of_few("count_left_over"),
+    "people of a campaign that is over": lambda: _of_few("count_open_after_end"),
     "mails of a prospect": lambda: mails_of_prospect("w1", "p20001", limit=200),
     "standings of a prospect": lambda: standings_of("w1", "p20001", limit=200),
     "acts on a prospect": lambda: acts_on_prospect("w1", "p20001", limit=200),
@@ -73,6 +77,10 @@ VERBS: dict[str, Callable[[], Plan[Any]]] = {
     "enrol": lambda: _enrolled([f"p{number}" for number in range(1, 41, 2)]),
     "import": lambda: take_in("w1", [_arrival(number) for number in range(39_990, 40_010)], update=True),
 }
+
+
+def _of_few(query: str) -> Plan[Any]:
+    return (yield ask(query, workspace="w1", campaign="few"))
 
 
 def _enrolled(ids: list[str]) -> Plan[Any]:

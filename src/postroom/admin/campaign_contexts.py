@@ -322,12 +322,10 @@ class ProspectPage:
     @property
     def acts(self) -> tuple[str, ...]:
         match self.found.enrolment.status:
-            case EnrolmentStatus.ACTIVE:
+            case EnrolmentStatus.ENROLLED | EnrolmentStatus.ACTIVE:
                 return ("pause", "stop")
             case EnrolmentStatus.PAUSED:
                 return ("resume", "stop")
-            case EnrolmentStatus.ENROLLED:
-                return ("stop",)
             case _:
                 return ()
 

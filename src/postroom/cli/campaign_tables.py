@@ -15,7 +15,7 @@ from postroom.campaigns.drafts.checking import Checked, Problem, Severity
 from postroom.campaigns.drafts.forecasting import Forecast, ForecastDay
 from postroom.campaigns.drafts.sequences import SequenceOutline
 from postroom.campaigns.looking.explaining import Explained
-from postroom.campaigns.looking.totals import Totals
+from postroom.campaigns.looking.totals import Headcount, Totals
 from postroom.campaigns.values import Sender, WorkspaceSettings
 from postroom.campaigns.values import Sequence as Steps
 from postroom.cli.moments import exact
@@ -61,23 +61,34 @@ def waiting_table(mails: Iterable[Explained], settings: SendingSettings) -> Tabl
     return table
 
 
-def facts_of_totals(totals: Totals) -> Table:
-    """What became of the mails of a launched campaign."""
-    named = {"stopped": totals.stopped, "dead": totals.dead}
-    return _facts(
-        [
-            (f"mails {state}", f"{count:,}{_because(named.get(state, {}))}")
-            for state in MailState
-            if (count := totals.states.get(state.value, 0))
-        ]
+def facts_of_totals(people: Headcount, totals: Totals) -> Table:
+    """What became of the prospects and the mails of a launched campaign."""
+    named = {"passed over": people.passed_over, "stopped": totals.stopped, "dead": totals.dead}
+    counts = (
+        *((f"prospects {what}", what, count) for what, count in _people(people)),
+        *((f"mails {state}", state, count) for state, count in _mails(totals)),
     )
+    return _facts([(told, f"{count:,}{_because(named.get(what, {}))}") for told, what, count in counts if count])
 
 
-def sum_in_words(totals: Totals) -> str:
-    """All mails of a launched campaign as one line: `16 mails = 11 waiting + 5 sent`."""
-    counts = ((state, totals.states.get(state.value, 0)) for state in MailState)
-    parts = " + ".join(f"{count:,} {state}" for state, count in counts if count) or "0"
-    return f"{count_of(totals.mails, 'mail')} = {parts}"
+def sums_in_words(people: Headcount, totals: Totals) -> str:
+    """All prospects and mails of a campaign as one line: `8 prospects = 8 launched; 16 mails = 11 waiting + 5 sent`."""
+    prospects = _sum(count_of(people.enrolled, "prospect"), _people(people))
+    return f"{prospects}; {_sum(count_of(totals.mails, 'mail'), _mails(totals))}"
+
+
+def _sum(whole: str, counts: Iterable[tuple[str, int]]) -> str:
+    parts = " + ".join(f"{count:,} {what}" for what, count in counts if count)
+    return f"{whole} = {parts or '0'}"
+
+
+def _people(people: Headcount) -> tuple[tuple[str, int], ...]:
+    passed_over = sum(people.passed_over.values())
+    return ("launched", people.launched), ("passed over", passed_over), ("not reached yet", people.not_reached)
+
+
+def _mails(totals: Totals) -> Iterator[tuple[str, int]]:
+    return ((state.value, totals.states.get(state.value, 0)) for state in MailState)
 
 
 def _because(reasons: Mapping[str, int]) -> str:

@@ -29,7 +29,7 @@ from postroom.cli.campaign_tables import (
     senders_table,
     sequence_text,
     sequences_table,
-    sum_in_words,
+    sums_in_words,
 )
 from postroom.cli.choice import Json, machine_user
 from postroom.cli.command import command
@@ -41,6 +41,7 @@ from postroom.operate.campaign_records import (
     campaign_record,
     checked_record,
     forecast_record,
+    headcount_record,
     impasse_records,
     outline_record,
     sequence_record,
@@ -236,22 +237,24 @@ def status(
     workspace: Workspace = "",
     json: Json = False,
 ) -> None:
-    """Show one campaign: where it stands, what it is made of, how many prospects are in it, what became of mails."""
+    """Show one campaign: where it stands, what it is made of, who is in it, what became of prospects and mails."""
     with _campaigns(target) as campaigns:
         found = campaigns.status(workspace, id)
-        totals = campaigns.totals(workspace, id)
+        people, totals = campaigns.headcount(workspace, id), campaigns.totals(workspace, id)
         held = campaigns.impasses_of_campaign(workspace, found)
         wrong = campaigns.discrepancies(workspace, id) if books else ()
     if json:
         told = {"impasses": impasse_records(held, workspace)}
-        print_json(whole_record(found) | totals_record(totals, wrong if books else None) | told)
+        became = headcount_record(people) | totals_record(totals, wrong if books else None)
+        print_json(whole_record(found) | became | told)
     else:
         standard_output().print(facts_of_campaign(found))
         _tell_impasses(held, workspace)
-        if totals.mails:
-            standard_output().print(facts_of_totals(totals))
+        if not found.campaign.unlaunched:
+            standard_output().print(facts_of_totals(people, totals))
         if books and not wrong:
-            standard_output().print(Text(f"The books add up: {sum_in_words(totals)}.", style="green"), soft_wrap=True)
+            sums = sums_in_words(people, totals)
+            standard_output().print(Text(f"The books add up: {sums}.", style="green"), soft_wrap=True)
         for each in wrong:
             _say(f"Does not add up: {each}.")
     if wrong:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from postroom.campaigns.drafts.readiness import insist_on_readiness
 from postroom.campaigns.looking.explaining import Explained, explain
-from postroom.campaigns.looking.totals import Discrepancy, Totals, discrepancies, totals_of
+from postroom.campaigns.looking.totals import Discrepancy, Headcount, Totals, discrepancies, headcount, totals_of
 from postroom.campaigns.sending.acting import (
     cancel_campaign,
     cancelled_through,
@@ -139,6 +139,12 @@ class CampaignActs(Shell):
         """How many mails of a launched campaign stand where, and why."""
         check_seen(workspace, workspaces)
         return (yield from totals_of(workspace, id))
+
+    @asks
+    def headcount(self, workspace: str, id: str, *, workspaces: Workspaces = None) -> Plan[Headcount]:
+        """How many prospects the launch of a campaign has launched, passed over and why, or not reached yet."""
+        check_seen(workspace, workspaces)
+        return (yield from headcount(workspace, id))
 
     @asks_in_steps
     def discrepancies(

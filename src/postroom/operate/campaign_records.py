@@ -15,7 +15,7 @@ from postroom.campaigns.drafts.checking import Checked
 from postroom.campaigns.drafts.forecasting import Forecast
 from postroom.campaigns.drafts.sequences import SequenceOutline
 from postroom.campaigns.looking.explaining import Explained
-from postroom.campaigns.looking.totals import Discrepancy, Totals
+from postroom.campaigns.looking.totals import Discrepancy, Headcount, Totals
 from postroom.campaigns.records import sender_record, settings_record, step_record
 from postroom.campaigns.sending.launching import Launched
 from postroom.campaigns.values import Sequence
@@ -96,6 +96,12 @@ def launched_record(launched: Launched) -> dict[str, Any]:
         "errors": list(launched.errors),
         "status": launched.status.value,
     }
+
+
+def headcount_record(people: Headcount) -> dict[str, Any]:
+    """What the launch has come to for the prospects."""
+    told = {"launched": people.launched, "passed_over": dict(people.passed_over), "not_reached": people.not_reached}
+    return {"people": told}
 
 
 def totals_record(totals: Totals, wrong: Several[Discrepancy] | None = None) -> dict[str, Any]:

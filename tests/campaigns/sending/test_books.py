@@ -5,17 +5,31 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+import pytest
+
 from postroom.campaigns import RampUp, SendingSettings
+from postroom.campaigns.drafts.campaigns import add_campaign
 from postroom.campaigns.drafts.workspace import pause_sender
 from postroom.campaigns.looking.explaining import explain
 from postroom.campaigns.looking.standstill import standstill
-from postroom.campaigns.looking.totals import discrepancies, totals_of
-from postroom.campaigns.sending.acting import pause_campaign, pause_prospect
+from postroom.campaigns.looking.totals import Headcount, discrepancies, headcount, totals_of
+from postroom.campaigns.sending.acting import (
+    cancel_campaign,
+    cancelled_through,
+    pause_campaign,
+    pause_prospect,
+    stop_in_campaign,
+)
 from postroom.campaigns.sending.launching import launch
 from postroom.campaigns.sending.replanning import replan
+from postroom.campaigns.values import Campaign
 from postroom.store.plan import Plan, ask
+from postroom.store.suppressions import Stop, suppress
+from postroom.vocabulary import EnrolmentStatus, SuppressionReason
 from tests.campaigns.sending.stage import MONDAY, OFFICE, OPEN_ALWAYS, SHOP, Stage, dead, fails, in_doubt
 from tests.campaigns.sending.test_launch import some_of
+
+STILL_TO_GET_SOMETHING = (EnrolmentStatus.ENROLLED, EnrolmentStatus.ACTIVE, EnrolmentStatus.PAUSED)
 
 
 def _set_aside(prospect: str, until: datetime) -> Plan[None]:
@@ -273,6 +287,133 @@ def test_books_that_do_not_add_up_are_told(stage: Stage) -> None:
         "mails: 2 expected, 1 found",
         "used on 2026-03-09: 1 expected, 2 found",
     ]
+
+
+def test_who_is_on_the_list_and_was_never_launched_is_no_discrepancy_paused_or_not(stage: Stage) -> None:
+    """Before their launch they wait for nothing that would have to be stopped; the launch passes over them."""
+    stage.settings()
+    stage.run(suppress([Stop(address="p1@example.org", reason=SuppressionReason.MANUAL)]))
+    stage.sender()
+    stage.draft("spring", 2)
+    stage.run(pause_prospect(SHOP, "spring", "p1"))
+    assert stage.go_through(discrepancies(SHOP, "spring")) == ()
+    assert stage.launch().skipped == {"suppressed": 1}
+
+    assert stage.go_through(discrepancies(SHOP, "spring")) == ()
+
+
+def test_all_people_of_a_campaign_were_launched_passed_over_or_not_reached_yet(stage: Stage) -> None:
+    stage.settings()
+    stage.sender()
+    stage.launched("early", ["p3"], sequence="words")
+    stage.run(suppress([Stop(address="p2@example.org", reason=SuppressionReason.MANUAL)]))
+    stage.run(add_campaign(SHOP, Campaign(id="spring", name="spring", sequence_id="words"), senders=["grace"]))
+    stage.enrol("spring", 6)
+    stage.run(stop_in_campaign(SHOP, "spring", "p4", reason="they called"))
+    assert stage.run(headcount(SHOP, "spring")) == Headcount(enrolled=6, not_reached=6)
+    some_of(launch(SHOP, "spring", batch=2), stage, 3)
+    stage.run(pause_prospect(SHOP, "spring", "p5"))
+    halfway = stage.run(headcount(SHOP, "spring"))
+    told = stage.go_through(discrepancies(SHOP, "spring"))
+    stage.cancel()
+    again = stage.launch(again=True)
+    whole = stage.run(headcount(SHOP, "spring"))
+
+    passed_over = {"already_scheduled": 1, "stopped": 1, "suppressed": 1}
+    assert halfway == Headcount(enrolled=6, launched=1, passed_over=passed_over, not_reached=2)
+    assert told == stage.go_through(discrepancies(SHOP, "spring")) == ()
+    assert again.scheduled == 2
+    assert whole == Headcount(enrolled=6, launched=3, passed_over=passed_over)
+    assert whole.enrolled == whole.accounted_for
+
+
+@pytest.mark.parametrize(
+    "falsified",
+    [
+        "UPDATE {tables}enrolments SET sequence_version = NULL WHERE prospect_id = 'p2'",
+        "UPDATE {tables}campaigns SET launched_to = 1",
+    ],
+    ids=["gone through, and nothing came of it", "launched beyond where the launch has come to"],
+)
+def test_somebody_of_whom_nobody_knows_what_a_launch_came_to_is_told(stage: Stage, falsified: str) -> None:
+    stage.settings()
+    stage.launched("spring", 2)
+    falsify(stage, falsified)
+
+    told = [str(each) for each in stage.go_through(discrepancies(SHOP, "spring"))]
+    assert "people launched, passed over or not reached yet: 2 expected, 1 found" in told
+
+
+@pytest.mark.parametrize("status", [each for each in EnrolmentStatus if each not in STILL_TO_GET_SOMETHING])
+def test_mails_that_wait_for_somebody_who_has_ended_are_told(stage: Stage, status: EnrolmentStatus) -> None:
+    """Nothing of theirs would ever leave, or be stopped."""
+    stage.settings()
+    stage.launched("spring", 3, (0, 0))
+    falsify(stage, f"UPDATE {{tables}}enrolments SET status = '{status}' WHERE prospect_id <> 'p1'")
+
+    [told] = stage.go_through(discrepancies(SHOP, "spring"))
+    assert str(told) == "mails that wait for people who have ended: 0 expected, 4 found"
+
+
+@pytest.mark.parametrize("over", ["completed", "cancelled"])
+@pytest.mark.parametrize("status", STILL_TO_GET_SOMETHING)
+def test_a_campaign_that_is_over_before_everybody_has_ended_is_told(
+    stage: Stage, status: EnrolmentStatus, over: str
+) -> None:
+    stage.settings()
+    stage.launched("spring", 2)
+    falsify(stage, f"UPDATE {{tables}}enrolments SET status = '{status}' WHERE prospect_id = 'p2'")
+    assert stage.go_through(discrepancies(SHOP, "spring")) == ()
+    falsify(stage, f"UPDATE {{tables}}campaigns SET status = '{over}'")
+
+    [told] = stage.go_through(discrepancies(SHOP, "spring"))
+    assert str(told) == f"people of the campaign, which is {over}, who have not ended: 0 expected, 2 found"
+
+
+def test_books_of_which_people_and_mails_disagree_do_not_add_up(stage: Stage) -> None:
+    """All have ended, the campaign is over, and their mails are as they were."""
+    stage.settings()
+    stage.launched("spring", 2, (0, 0))
+    falsify(stage, "UPDATE {tables}enrolments SET status = 'completed' WHERE prospect_id = 'p1'")
+    falsify(stage, "UPDATE {tables}enrolments SET status = 'stopped', reason = 'x' WHERE prospect_id = 'p2'")
+    falsify(stage, "UPDATE {tables}campaigns SET status = 'completed'")
+
+    [told] = stage.go_through(discrepancies(SHOP, "spring"))
+    assert str(told) == "mails that wait for people who have ended: 0 expected, 4 found"
+
+
+@pytest.mark.parametrize("people", [0, 1, 2, 3])
+def test_books_add_up_while_a_cancellation_comes_to_its_people_but_for_those_to_whom_it_has_not_come(
+    stage: Stage, people: int
+) -> None:
+    stage.settings()
+    stage.launched("spring", 3, (0, 0))
+    stage.run(cancel_campaign(SHOP, "spring"))
+    if people:
+        some_of(cancelled_through(SHOP, "spring", batch=1), stage, people)
+    told = [str(each) for each in stage.go_through(discrepancies(SHOP, "spring"))]
+    some_of(launch(SHOP, "spring", again=True, batch=1), stage, 2 + people)
+    back = [str(each) for each in stage.go_through(discrepancies(SHOP, "spring"))]
+
+    left = f"people to whom what was done to the campaign has not come yet: 0 expected, {3 - people} found"
+    assert (told, back) == ([left] * (people < 3), [left] * (people < 3))
+
+
+def test_a_draft_that_was_cancelled_adds_up(stage: Stage) -> None:
+    """Nobody of it was launched, and nobody has to end."""
+    stage.settings()
+    stage.sender()
+    stage.draft("spring", 2)
+    stage.run(pause_prospect(SHOP, "spring", "p2"))
+    stage.cancel()
+
+    assert stage.go_through(discrepancies(SHOP, "spring")) == ()
+    assert stage.run(headcount(SHOP, "spring")) == Headcount(enrolled=2, not_reached=2)
+
+
+def falsify(stage: Stage, sql: str) -> None:
+    with stage.outbox.transaction() as connection:
+        connection.execute(sql.format(tables=stage.outbox.database.dialect.tables))
 
 
 def test_who_waits_for_nothing_is_told(stage: Stage) -> None:

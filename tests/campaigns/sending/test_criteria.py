@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -12,14 +13,20 @@ from random import Random
 import pytest
 
 from postroom import Outbox
+from postroom.accounts.audit import read_audit
 from postroom.campaigns import RampUp, SendingSettings, StepKey, window_day_at
+from postroom.campaigns.drafts.campaigns import add_campaign
 from postroom.campaigns.sending.acting import pause_campaign, pause_prospect, resume_campaign, resume_prospect
 from postroom.campaigns.sending.launching import launch
+from postroom.campaigns.values import Campaign
 from postroom.config import load
 from postroom.errors import InvalidCampaign
+from postroom.operate.campaigns import CampaignOperations
 from postroom.store.plan import Plan, ask_sql
+from postroom.store.suppressions import Stop, suppress
 from postroom.testing import ScriptedSmtp, VirtualClock, VirtualWorker
-from postroom.vocabulary import CampaignStatus, EnrolmentStatus
+from postroom.vocabulary import CampaignStatus, EnrolmentStatus, SuppressionReason
+from postroom.work.breakers import known_routes, resume
 from tests.campaigns.sending.stage import MONDAY, OFFICE, SHOP, Stage, fails
 from tests.store.journey import Clock
 
@@ -46,9 +53,11 @@ class Post:
 
 @pytest.fixture
 def post(store_url: str, tmp_path: Path) -> Iterator[Post]:
+    """Its worker signs in."""
     clock = VirtualClock(MONDAY + timedelta(hours=1))
-    with ScriptedSmtp() as server:
-        settings = load(database=store_url, smtp=server.url, journal=tmp_path / "journal")
+    with ScriptedSmtp(users={"app": "right"}) as server:
+        url = f"smtp://app:right@127.0.0.1:{server.port}?starttls=off&insecure_auth=yes"
+        settings = load(database=store_url, smtp=url, journal=tmp_path / "journal")
         with (
             Outbox.from_settings(settings, clock=clock) as outbox,
             VirtualWorker(outbox, clock, random=Random(4)) as worker,
@@ -72,14 +81,47 @@ def test_ac1_each_email_has_an_idempotency_key_that_is_unique_in_the_database(st
         stage.run(_renamed(stage, keys[1], keys[0]))
 
 
-def test_ac2_scheduling_again_is_no_error_inserts_nothing_and_tells_why(stage: Stage) -> None:
+def test_ac2_scheduling_again_is_no_error_inserts_nothing_and_tells_why(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
     stage.settings()
     stage.launched("spring", 3, (0, 3))
     before = stage.mails()
-    again = stage.launch()
+    with caplog.at_level(logging.INFO, logger="postroom"):
+        again = CampaignOperations(stage.outbox).launch(SHOP, "spring", by="ada")
 
     assert (again.scheduled, again.skipped, again.errors) == (0, {"already_scheduled": 3}, ())
     assert stage.mails() == before
+    told = "a launch has passed over prospects (workspace=shop, campaign=spring, skipped={'already_scheduled': 3})"
+    assert [record.getMessage() for record in caplog.records] == [told]
+    [line, *_] = stage.run(read_audit(what="campaign_launch")).entries
+    assert (line.actor, line.detail["state"], line.detail["campaign"]) == ("ada", "done", "spring")
+    assert line.detail["skipped"] == {"already_scheduled": 3}
+
+
+def test_ac2_a_prospect_who_has_the_sequence_already_is_passed_over_and_that_is_logged(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Counted by reason in one line for each launch, however many batches it takes, and without an address."""
+    stage.settings()
+    stage.launched("early", ["p1", "p2"], sequence="words")
+    stage.run(add_campaign(SHOP, Campaign(id="spring", name="spring", sequence_id="words"), senders=["grace"]))
+    stage.enrol("spring", 4)
+    stage.run(suppress([Stop(address="p3@example.org", reason=SuppressionReason.MANUAL)]))
+    with caplog.at_level(logging.INFO, logger="postroom"):
+        launched = stage.launch("spring", batch=1)
+
+    assert (launched.scheduled, launched.skipped) == (1, {"already_scheduled": 2, "suppressed": 1})
+    [record] = caplog.records
+    assert record.getMessage().endswith("campaign=spring, skipped={'already_scheduled': 2, 'suppressed': 1})")
+    assert "@" not in caplog.text
+
+
+def test_a_launch_that_has_passed_over_nobody_logs_nothing(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, logger="postroom"):
+        stage.launched("spring", 2)
+
+    assert caplog.records == []
 
 
 def test_ac3_an_email_goes_from_scheduled_over_sending_to_sent_or_to_another_attempt(stage: Stage) -> None:
@@ -114,6 +156,31 @@ def test_ac5_what_is_refused_for_good_is_given_up_at_once(post: Post) -> None:
 
     assert len(attempts) == 1
     assert post.stage.states() == {"p1:spring-words:1": "dead", "p1:spring-words:2": "stopped"}
+
+
+@pytest.mark.parametrize("reply", ["535 5.7.8 the password has expired", "535 5.7.1 access was revoked"])
+def test_ac5_a_login_that_was_revoked_or_has_expired_pauses_what_is_sent_by_it_and_keeps_the_mail(
+    post: Post, reply: str
+) -> None:
+    """E5: that is no fault of the mail. All of it stays, and at most the attempt that found out counts; a person puts
+    it right, and it leaves."""
+    post.server.script(at="auth", reply=reply)
+    post.stage.launched("spring", 2, (0, 1))
+    refused = post.attempts_until(post.clock.now + timedelta(hours=1))
+    kept = post.stage.outbox.list().emails
+    [route] = post.stage.run(known_routes())
+    post.server.clear_script()
+    waiting = post.stage.states()
+    post.stage.run(resume("default"))
+    left = post.attempts_until(post.clock.now + timedelta(days=2))
+
+    assert refused == []
+    assert (route.breaker.state, reply in route.breaker.reason) == ("paused", True)
+    assert {each.status for each in kept} <= {"pending", "retrying"}
+    assert sum(each.attempts for each in kept) <= 1
+    assert not {"dead", "stopped"} & set(waiting.values())
+    assert set(post.stage.states().values()) == {"sent"}
+    assert len(left) == 4, "each leaves once"
 
 
 def test_ac6_times_keep_to_the_window_the_gap_the_quota_and_the_ramp_up(stage: Stage) -> None:
@@ -171,6 +238,26 @@ def test_edge_case_3_a_prospect_who_is_paused_waits_until_resumed(stage: Stage) 
     assert stage.enrolments()["p1"].status is EnrolmentStatus.PAUSED
     stage.run(resume_prospect(SHOP, "spring", "p1"))
     assert stage.send() == "p1:spring-words:1"
+
+
+@pytest.mark.parametrize("plans", [0, 2], ids=["paused before the launch", "paused between two batches"])
+def test_edge_case_3_a_prospect_who_is_paused_before_being_scheduled_waits_until_resumed(
+    stage: Stage, plans: int
+) -> None:
+    """The enrolment is looked at again before each row is written."""
+    stage.settings()
+    stage.sender()
+    stage.draft("spring", 4)
+    if plans:
+        _some_of(stage, plans=plans)
+    stage.run(pause_prospect(SHOP, "spring", "p3"))
+    stage.launch(batch=2)
+
+    assert [stage.send() for _ in range(3)] == [f"p{n}:spring-words:1" for n in (1, 2, 4)]
+    stage.nothing_leaves()
+    assert stage.enrolments()["p3"].status is EnrolmentStatus.PAUSED
+    stage.run(resume_prospect(SHOP, "spring", "p3"))
+    assert stage.send() == "p3:spring-words:1"
 
 
 def test_edge_case_4_what_is_beyond_the_quota_moves_to_the_next_day_that_is_open(stage: Stage) -> None:

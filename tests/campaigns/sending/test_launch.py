@@ -18,7 +18,13 @@ from postroom.campaigns.drafts.forecasting import forecast_of
 from postroom.campaigns.drafts.readiness import insist_on_readiness
 from postroom.campaigns.drafts.sequences import edit_sequence
 from postroom.campaigns.looking.totals import discrepancies
-from postroom.campaigns.sending.acting import pause_campaign, pause_prospect, resume_campaign
+from postroom.campaigns.sending.acting import (
+    pause_campaign,
+    pause_prospect,
+    resume_campaign,
+    resume_prospect,
+    stop_in_campaign,
+)
 from postroom.campaigns.sending.launching import launch
 from postroom.campaigns.sending.replanning import replan
 from postroom.campaigns.stopping.stops import stop_prospect
@@ -311,16 +317,95 @@ def test_a_paused_campaign_of_which_nobody_is_left_is_over(stage: Stage) -> None
     assert stage.campaign().status is CampaignStatus.COMPLETED
 
 
-def test_an_enrolment_that_was_paused_before_the_launch_waits_until_it_is_resumed(stage: Stage) -> None:
+@pytest.mark.parametrize("plans", [0, 2], ids=["of a draft", "between two batches"])
+def test_an_enrolment_that_was_paused_before_the_launch_waits_until_it_is_resumed(stage: Stage, plans: int) -> None:
+    """Edge case 3: it gets its rows, and none of them has a turn."""
     stage.settings()
     stage.sender()
-    stage.draft(prospects=2)
-    some_of(launch(SHOP, "spring", batch=1), stage, 2)
+    stage.draft(prospects=3, delays=(0, 0))
+    if plans:
+        some_of(launch(SHOP, "spring", batch=1), stage, plans)
+    stage.run(pause_prospect(SHOP, "spring", "p3"))
+    launched = stage.launch()
+
+    assert launched.scheduled == 6 - plans
+    assert (stage.enrolments()["p3"].status, stage.enrolments()["p3"].sequence_version) == (EnrolmentStatus.PAUSED, 1)
+    assert [stage.states()[f"p3:spring-words:{step}"] for step in (1, 2)] == ["waiting", "waiting"]
+    stage.send_until(MONDAY + timedelta(days=1))
+    assert {each.key for each in stage.log} == {f"p{n}:spring-words:{step}" for n in (1, 2) for step in (1, 2)}
+    assert stage.campaign().status is CampaignStatus.RUNNING, "somebody is still to get something"
+    assert stage.go_through(discrepancies(SHOP, "spring")) == ()
+
+    stage.run(resume_prospect(SHOP, "spring", "p3"))
+    assert stage.enrolments()["p3"].status is EnrolmentStatus.ACTIVE
+    assert [stage.send(), stage.send()] == ["p3:spring-words:1", "p3:spring-words:2"]
+    stage.nothing_leaves()
+    assert stage.campaign().status is CampaignStatus.COMPLETED
+
+
+def test_who_is_resumed_before_the_launch_reaches_them_is_launched_like_anybody(stage: Stage) -> None:
+    stage.settings()
+    stage.sender()
+    stage.draft(prospects=1)
     stage.run(pause_prospect(SHOP, "spring", "p1"))
+    stage.run(resume_prospect(SHOP, "spring", "p1"))
+    assert stage.enrolments()["p1"].status is EnrolmentStatus.ENROLLED, "neither version nor sender is settled"
     stage.launch()
 
-    assert stage.send() == "p2:spring-words:1"
-    assert stage.nothing_leaves() is None
+    assert stage.send() == "p1:spring-words:1"
+
+
+def test_who_was_paused_before_a_launch_that_was_cancelled_is_so_when_it_goes_on(stage: Stage) -> None:
+    stage.settings()
+    stage.sender()
+    stage.draft(prospects=3)
+    some_of(launch(SHOP, "spring", batch=1), stage, 2)
+    stage.run(pause_prospect(SHOP, "spring", "p3"))
+    stage.cancel()
+    assert stage.run(forecast_of(SHOP, "spring", now=stage.clock.now)).prospects == 2
+    launched = stage.launch(again=True)
+
+    assert (launched.scheduled, launched.revived, launched.skipped) == (2, 1, {})
+    assert [stage.send(), stage.send()] == ["p1:spring-words:1", "p2:spring-words:1"]
+    stage.nothing_leaves()
+    assert stage.enrolments()["p3"].status is EnrolmentStatus.PAUSED
+
+
+@pytest.mark.parametrize("paused", [False, True], ids=["enrolled", "paused"])
+@pytest.mark.parametrize("plans", [0, 2], ids=["of a draft", "between two batches"])
+def test_who_is_stopped_before_the_launch_gets_no_row(stage: Stage, plans: int, paused: bool) -> None:
+    stage.settings()
+    stage.sender()
+    stage.draft(prospects=3)
+    if plans:
+        some_of(launch(SHOP, "spring", batch=1), stage, plans)
+    if paused:
+        stage.run(pause_prospect(SHOP, "spring", "p3"))
+    stage.run(stop_in_campaign(SHOP, "spring", "p3", reason="they called"))
+    launched = stage.launch()
+
+    assert launched.skipped["stopped"] == 1
+    assert [each.prospect_id for each in stage.mails()] == ["p1", "p2"]
+    assert stage.enrolments()["p3"].reason == "they called"
+    for act in (pause_prospect, resume_prospect):
+        with pytest.raises(InvalidCampaign, match="is stopped in this campaign"):
+            stage.run(act(SHOP, "spring", "p3"))
+
+
+def test_a_forecast_of_a_draft_leaves_out_who_is_paused_and_a_launch_does_not_pass_over_them(stage: Stage) -> None:
+    stage.settings(OFFICE)
+    stage.sender()
+    stage.draft(prospects=4, delays=(0, 1))
+    for prospect in ("p2", "p3"):
+        stage.run(pause_prospect(SHOP, "spring", prospect))
+    stage.run(suppress([Stop(address="p3@example.org", reason=SuppressionReason.MANUAL)]))
+    forecast = stage.run(forecast_of(SHOP, "spring", now=stage.clock.now))
+    launched = stage.launch()
+    stage.send_until(MONDAY + timedelta(days=4))
+
+    assert (forecast.prospects, forecast.mails, forecast.skipped) == (2, 4, {"suppressed": 1})
+    assert (launched.scheduled, launched.skipped) == (6, {"suppressed": 1})
+    assert len(stage.log) == 4, "as was foreseen"
 
 
 def test_a_campaign_that_was_cancelled_during_its_launch_is_launched_whole_on_purpose(stage: Stage) -> None:

@@ -17,7 +17,7 @@ from random import Random
 from postroom.campaigns.arithmetic.quota import allowance
 from postroom.campaigns.arithmetic.window import Opening, window_at
 from postroom.campaigns.drafts.agenda import Agenda, agenda_of
-from postroom.campaigns.drafts.passing import passed_over
+from postroom.campaigns.drafts.passing import LeftOut, left_out
 from postroom.campaigns.drafts.whole import Draft, whole_draft
 from postroom.errors import CannotFinish
 from postroom.store.plan import Plan
@@ -81,14 +81,14 @@ class Outset:
     draft: Draft
     agenda: Agenda
     """What runs already; and the campaign itself where it was launched, running or not."""
-    skipped: Mapping[str, int] = field(default_factory=dict)
-    """Whom a launch would pass over, by reason."""
+    left_out: LeftOut = field(default_factory=LeftOut)
+    """Who would get nothing of a launch, where it is still to be launched."""
 
     @property
     def prospects(self) -> int:
         """Who would get mail, or more of it."""
         if self.draft.campaign.unlaunched:
-            return self.draft.prospects - sum(self.skipped.values())
+            return self.draft.prospects - sum(self.left_out.passed_over.values()) - self.left_out.paused
         return self.agenda.people.get(self.draft.campaign.id, 0)
 
     @property
@@ -152,7 +152,7 @@ def outset_of(workspace: str, id: str) -> Plan[Outset]:
     return Outset(
         draft=draft,
         agenda=(yield from agenda_of(workspace, besides="" if draft.campaign.unlaunched else id)),
-        skipped=(yield from passed_over(workspace, draft.campaign)) if draft.campaign.unlaunched else {},
+        left_out=(yield from left_out(workspace, draft.campaign)) if draft.campaign.unlaunched else LeftOut(),
     )
 
 
@@ -176,7 +176,7 @@ def forecast(outset: Outset, *, now: datetime, random: Random, most: int | None 
         campaign=id,
         status=draft.campaign.status,
         prospects=outset.prospects,
-        skipped=outset.skipped,
+        skipped=outset.left_out.passed_over,
         steps=len(draft.sequence.steps),
         timezone=agenda.settings.timezone,
         days=days,

@@ -1,4 +1,10 @@
-"""What became of a campaign, in numbers that add up: launched = sent + waiting + stopped, by reason, + dead."""
+"""What became of a campaign, in numbers that add up.
+
+    people  enrolled = launched + passed over, by reason, + not reached yet
+    mails   of those who were launched = sent + waiting + stopped, by reason, + dead
+
+And people and mails agree: nothing waits for anybody who has ended, and nobody waits for nothing.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +20,7 @@ from postroom.store.suppressions import suppressions_of
 from postroom.vocabulary import EnrolmentStatus, MailState
 
 GOING_ON = (EnrolmentStatus.ACTIVE, EnrolmentStatus.PAUSED)
-"""Enrolments of launched campaigns that are still to get something."""
+"""Enrolments that are still to get something, once a launch has reached them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +41,25 @@ class Totals:
     def waiting(self) -> int:
         """Still to leave, or leaving."""
         return sum(self.states.get(each, 0) for each in (MailState.WAITING, MailState.READY, MailState.LEAVING))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Headcount:
+    """The people of a campaign, by what its launch has come to for them."""
+
+    enrolled: int = 0
+    """All of them."""
+    launched: int = 0
+    """Who have mail."""
+    passed_over: Mapping[str, int] = field(default_factory=dict)
+    """Who have none, by reason."""
+    not_reached: int = 0
+    """To whom the launch has not come; of a draft, everybody."""
+
+    @property
+    def accounted_for(self) -> int:
+        """Of whom it is known."""
+        return self.launched + sum(self.passed_over.values()) + self.not_reached
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +87,16 @@ def totals_of(workspace: str, campaign_id: str) -> Plan[Totals]:
     return Totals(states=states, stopped=reasons[MailState.STOPPED], dead=reasons[MailState.DEAD])
 
 
+def headcount(workspace: str, campaign_id: str) -> Plan[Headcount]:
+    """How many people of a campaign were launched, passed over and why, or not reached yet."""
+    rows = yield ask("headcount", workspace=workspace, campaign=campaign_id)
+    counts = {became: int(count) for became, count in rows}
+    enrolled = sum(counts.values())
+    launched, not_reached = counts.pop("launched", 0), counts.pop("not_reached", 0)
+    counts.pop(None, 0)
+    return Headcount(enrolled=enrolled, launched=launched, passed_over=counts, not_reached=not_reached)
+
+
 def discrepancies(workspace: str, campaign_id: str, *, page: int = 500) -> Course[tuple[Discrepancy, ...]]:
     """Where the books of a campaign, and the days of its workspace, do not add up; nothing, if all is well.
 
@@ -75,6 +110,10 @@ def discrepancies(workspace: str, campaign_id: str, *, page: int = 500) -> Cours
         after = enrolments[-1].number
     totals = yield totals_of(workspace, campaign_id)
     found = [] if totals.mails == expected else [_different("mails", expected, totals.mails)]
+    people = yield headcount(workspace, campaign_id)
+    if people.enrolled != people.accounted_for:
+        told = "people launched, passed over or not reached yet"
+        found.append(_different(told, people.enrolled, people.accounted_for))
     if covered:  # for a second or two; longer where no worker looks
         found.append(_different("people on the list who are not stopped yet", 0, covered))
     found += yield _miscounted_returns(workspace, campaign_id)
@@ -83,12 +122,15 @@ def discrepancies(workspace: str, campaign_id: str, *, page: int = 500) -> Cours
         found.append(_different("people to whom what was done to the campaign has not come yet", 0, to_carry))
     if stranded := (yield _stranded(workspace, campaign_id)):
         found.append(_different("people who wait for mail of which nothing can leave", 0, stranded))
+    if left_over := (yield _left_over(workspace, campaign_id)):
+        found.append(_different("mails that wait for people who have ended", 0, left_over))
+    found += yield _open_after_end(workspace, campaign_id)
     return tuple(found)
 
 
 def _covered(workspace: str, enrolments: Sequence[Enrolment]) -> Plan[int]:
     """How many of these are still to get something although an entry covers them."""
-    going_on = [each.prospect for each in enrolments if each.status in GOING_ON]
+    going_on = [each.prospect for each in enrolments if each.status in GOING_ON and each.sequence_version is not None]
     known = yield from suppressions_of(each.address for each in going_on)
     if not known:
         return 0
@@ -107,6 +149,21 @@ def _stranded(workspace: str, campaign_id: str) -> Plan[int]:
     """Of how many nobody would ever hear that they have ended, so that neither would the campaign."""
     [[count]] = yield ask("count_stranded", workspace=workspace, campaign=campaign_id)
     return int(count)
+
+
+def _left_over(workspace: str, campaign_id: str) -> Plan[int]:
+    """Of how many mails nobody would ever hear that they will not leave."""
+    [[count]] = yield ask("count_left_over", workspace=workspace, campaign=campaign_id)
+    return int(count)
+
+
+def _open_after_end(workspace: str, campaign_id: str) -> Plan[list[Discrepancy]]:
+    """Who is still to get something of a campaign of which nothing leaves any more."""
+    rows = yield ask("count_open_after_end", workspace=workspace, campaign=campaign_id)
+    return [
+        _different(f"people of the campaign, which is {status}, who have not ended", 0, int(count))
+        for status, count in rows
+    ]
 
 
 def _steps_by_version(workspace: str, campaign_id: str) -> Plan[dict[int, int]]:

@@ -59,14 +59,14 @@ def cancelled_through(workspace: str, id: str, *, batch: int = BATCH) -> Course[
 
 
 def pause_prospect(workspace: str, campaign_id: str, prospect_id: str) -> Plan[None]:
-    """Leave one prospect of a campaign alone for a while."""
-    yield from _turn_prospect(workspace, campaign_id, prospect_id, EnrolmentStatus.PAUSED)
+    """Leave one prospect of a campaign alone for a while; whom a launch has still to reach, it leaves alone as well."""
+    yield from _turn_prospect(workspace, campaign_id, prospect_id, paused=True)
     yield ask("hold_mails", workspace=workspace, campaign=campaign_id, prospect=prospect_id, reason=PAUSED)
 
 
 def resume_prospect(workspace: str, campaign_id: str, prospect_id: str) -> Plan[None]:
-    """Go on with one."""
-    yield from _turn_prospect(workspace, campaign_id, prospect_id, EnrolmentStatus.ACTIVE)
+    """Go on with one, where they stand: with their mail, or with waiting for the launch."""
+    yield from _turn_prospect(workspace, campaign_id, prospect_id, paused=False)
     yield ask("unhold_mails", workspace=workspace, campaign=campaign_id, prospect=prospect_id)
 
 
@@ -98,24 +98,27 @@ def _stands_elsewhere(campaign: Campaign) -> InvalidCampaign:
             return InvalidCampaign("status", f"the campaign {campaign.id!r} is {status}", remedy)
 
 
-def _turn_prospect(workspace: str, campaign_id: str, prospect_id: str, status: EnrolmentStatus) -> Plan[None]:
+def _turn_prospect(workspace: str, campaign_id: str, prospect_id: str, *, paused: bool) -> Plan[None]:
     yield from ring(workspace)
-    now = yield from _enrolled(workspace, campaign_id, prospect_id)
-    if now not in (EnrolmentStatus.ACTIVE, EnrolmentStatus.PAUSED):
+    now, launched = yield from _enrolled(workspace, campaign_id, prospect_id)
+    going_on = EnrolmentStatus.ACTIVE if launched else EnrolmentStatus.ENROLLED
+    if now not in (going_on, EnrolmentStatus.PAUSED):
         problem = f"the prospect {prospect_id!r} is {now} in this campaign"
-        raise InvalidCampaign("prospect", problem, "only who is active can be paused, and only who is paused resumed")
+        raise InvalidCampaign("prospect", problem, "only who is still to get something can be paused and resumed")
     yield ask(
         "set_enrolment",
         workspace=workspace,
         campaign=campaign_id,
         prospect=prospect_id,
-        status=status,
-        was=[EnrolmentStatus.ACTIVE.value, EnrolmentStatus.PAUSED.value],
+        status=EnrolmentStatus.PAUSED if paused else going_on,
+        was=[now.value],
     )
 
 
-def _enrolled(workspace: str, campaign_id: str, prospect_id: str) -> Plan[EnrolmentStatus]:
+def _enrolled(workspace: str, campaign_id: str, prospect_id: str) -> Plan[tuple[EnrolmentStatus, bool]]:
+    """Where somebody stands, and whether a launch has reached them: from then on they have a version and mails."""
     rows = yield ask("find_enrolment", workspace=workspace, campaign=campaign_id, prospect=prospect_id)
     if not rows:
         raise NotInWorkspace("prospect", prospect_id, workspace, f"the campaign {campaign_id!r} has none of this id")
-    return EnrolmentStatus(rows[0][0])
+    [[status, version, _]] = rows
+    return EnrolmentStatus(status), version is not None

@@ -34,6 +34,7 @@ from postroom.campaigns.stopping.suppressing import covering
 from postroom.campaigns.values import Campaign, Enrolment, Sender, Sequence
 from postroom.claim.failpoint import reach
 from postroom.errors import InvalidCampaign
+from postroom.logs import logger
 from postroom.store.ids import new_id
 from postroom.store.plan import Copy, Course, Plan, Row, ask
 from postroom.store.suppressions import Suppression, suppressions_of
@@ -101,10 +102,13 @@ def launch(
                 break
         if tally.scheduled or again or (yield _without_times(workspace, id)):
             yield from replan(workspace)
+    skipped = dict(+tally.skipped)
+    if skipped:  # a result and no error, as a duplicate of any other email
+        logger.info("a launch has passed over prospects", workspace=workspace, campaign=id, skipped=skipped)
     return Launched(
         scheduled=tally.scheduled,
         revived=back.mails,
-        skipped=dict(+tally.skipped),
+        skipped=skipped,
         errors=_errors(campaign),
         status=campaign.status,
     )

@@ -1,5 +1,5 @@
 -- The mail of launched campaigns: whose turn it is, what became of it, and what counts against quotas. Every query is
--- about one workspace, but for those that look for one with something to do.
+-- about one workspace, but for those that look for one with something to do, and those that go by the ids of emails.
 
 -- fragment: mail
 m.email_id::text, m.key, m.campaign_id, m.prospect_id, m.sequence_id, m.sequence_version, m.step, m.number, m.sender_id,
@@ -543,9 +543,31 @@ WHERE e.workspace = :workspace::text AND e.campaign_id = :campaign::text
         LIMIT 1
     ) IS NULL;
 
--- Where an enrolment stands.
+-- Mails that wait for somebody who is to get nothing more: there ought to be none.
+-- name: count_left_over
+SELECT count(*)
+FROM postroom.campaign_mails m
+WHERE m.workspace = :workspace::text AND m.campaign_id = :campaign::text AND m.state IN ('waiting', 'ready')
+    AND (
+        SELECT e.status
+        FROM postroom.enrolments e
+        WHERE e.workspace = m.workspace AND e.campaign_id = m.campaign_id AND e.prospect_id = m.prospect_id
+    ) NOT IN ('enrolled', 'active', 'paused');
+
+-- Who is still to get something of a campaign that is over: there ought to be nobody. One that was cancelled is over when
+-- that has come to all of them; of a draft, which has launched nobody, nobody need end.
+-- name: count_open_after_end
+SELECT c.status, count(*)
+FROM postroom.campaigns c
+JOIN postroom.enrolments e ON e.workspace = c.workspace AND e.campaign_id = c.id
+WHERE c.workspace = :workspace::text AND c.id = :campaign::text
+    AND (c.status = 'completed' OR (c.status = 'cancelled' AND c.carried_to IS NULL AND c.launched_to > 0))
+    AND e.status IN ('enrolled', 'active', 'paused')
+GROUP BY c.status;
+
+-- Where an enrolment stands; without a version, a launch has still to reach it.
 -- name: find_enrolment
-SELECT status, number, reason
+SELECT status, sequence_version, reason
 FROM postroom.enrolments
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND prospect_id = :prospect::text;
 

@@ -1,4 +1,5 @@
--- What only the campaign pages of the desk ask. Every query but the first is about one workspace.
+-- What only the campaign pages of the desk ask. Every query is about one workspace, but for the first,
+-- and one that goes by the ids of emails.
 
 -- Workspaces that have a campaign, or have said when they send.
 -- name: campaign_workspaces

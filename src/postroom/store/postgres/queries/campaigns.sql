@@ -185,9 +185,10 @@ FROM postroom.enrolments
 WHERE workspace = :workspace::text AND campaign_id = :campaign::text
 GROUP BY status;
 
--- Whom a launch passes over, counted by reason: who has ended, who is on the list of those not to be mailed, who has mail
--- of the sequence already. Of one person only the first reason counts.
--- name: passed_over
+-- Who gets nothing of a launch, counted by reason: it passes over who has ended, who is on the list of those not to be
+-- mailed, who has mail of the sequence already; and what it writes for who is paused waits. Of one person only the first
+-- reason counts.
+-- name: left_out
 -- One probe for each person: EXISTS would be made into a set of all that the workspace has.
 SELECT sorted_out.reason, count(*)
 FROM (
@@ -196,6 +197,7 @@ FROM (
         WHEN e.status NOT IN ('enrolled', 'paused') THEN e.status
         WHEN listed.there THEN 'suppressed'
         WHEN scheduled.there THEN 'already_scheduled'
+        WHEN e.status = 'paused' THEN e.status
     END AS reason
     FROM postroom.enrolments e
     JOIN postroom.prospects p ON p.workspace = e.workspace AND p.id = e.prospect_id
@@ -222,18 +224,41 @@ WHERE sorted_out.reason IS NOT NULL
 GROUP BY sorted_out.reason
 ORDER BY sorted_out.reason;
 
+-- Why a launch has passed over somebody whom it has gone through.
+-- fragment: passed_over_for
+CASE
+            WHEN e.reason LIKE 'suppressed%' THEN 'suppressed'
+            WHEN e.reason = 'already_scheduled' THEN e.reason
+            ELSE e.status
+        END
+
 -- What became of those whom launches have gone through: they have mail, or were passed over for a reason.
 -- name: gone_through
 SELECT
     CASE
-        WHEN sequence_version IS NOT NULL THEN 'already_scheduled'
-        WHEN reason LIKE 'suppressed%' THEN 'suppressed'
-        WHEN reason = 'already_scheduled' THEN reason
-        ELSE status
+        WHEN e.sequence_version IS NOT NULL THEN 'already_scheduled'
+        ELSE {passed_over_for}
     END AS became,
     count(*)
-FROM postroom.enrolments
-WHERE workspace = :workspace::text AND campaign_id = :campaign::text AND number <= :number::bigint
+FROM postroom.enrolments e
+WHERE e.workspace = :workspace::text AND e.campaign_id = :campaign::text AND e.number <= :number::bigint
+GROUP BY became
+ORDER BY became;
+
+-- What the launch of a campaign has come to for its people: it was to reach them yet, has launched them, or has passed
+-- over them for a reason. Of nobody ought it to be unknown.
+-- name: headcount
+SELECT
+    CASE
+        WHEN e.number > c.launched_to AND e.sequence_version IS NULL THEN 'not_reached'
+        WHEN e.number > c.launched_to THEN NULL
+        WHEN e.sequence_version IS NOT NULL THEN 'launched'
+        WHEN e.status NOT IN ('enrolled', 'active', 'paused') THEN {passed_over_for}
+    END AS became,
+    count(*)
+FROM postroom.campaigns c
+JOIN postroom.enrolments e ON e.workspace = c.workspace AND e.campaign_id = c.id
+WHERE c.workspace = :workspace::text AND c.id = :campaign::text
 GROUP BY became
 ORDER BY became;
 

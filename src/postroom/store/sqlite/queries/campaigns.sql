@@ -164,9 +164,10 @@ FROM postroom_enrolments
 WHERE workspace = :workspace AND campaign_id = :campaign
 GROUP BY status;
 
--- Whom a launch passes over, counted by reason: who has ended, who is on the list of those not to be mailed, who has mail
--- of the sequence already. Of one person only the first reason counts.
--- name: passed_over
+-- Who gets nothing of a launch, counted by reason: it passes over who has ended, who is on the list of those not to be
+-- mailed, who has mail of the sequence already; and what it writes for who is paused waits. Of one person only the first
+-- reason counts.
+-- name: left_out
 WITH sorted_out AS MATERIALIZED (  -- else the reason is found out again wherever it is named
     SELECT CASE
         WHEN e.reason LIKE 'suppressed%' THEN 'suppressed'
@@ -186,6 +187,7 @@ WITH sorted_out AS MATERIALIZED (  -- else the reason is found out again whereve
             FROM postroom_campaign_mails m
             WHERE m.workspace = :workspace AND m.prospect_id = e.prospect_id AND m.sequence_id = :sequence
         ) THEN 'already_scheduled'
+        WHEN e.status = 'paused' THEN e.status
     END AS reason
     FROM postroom_enrolments e
     CROSS JOIN postroom_prospects p ON p.workspace = e.workspace AND p.id = e.prospect_id
@@ -197,18 +199,41 @@ WHERE reason IS NOT NULL
 GROUP BY reason
 ORDER BY reason;
 
+-- Why a launch has passed over somebody whom it has gone through.
+-- fragment: passed_over_for
+CASE
+            WHEN e.reason LIKE 'suppressed%' THEN 'suppressed'
+            WHEN e.reason = 'already_scheduled' THEN e.reason
+            ELSE e.status
+        END
+
 -- What became of those whom launches have gone through: they have mail, or were passed over for a reason.
 -- name: gone_through
 SELECT
     CASE
-        WHEN sequence_version IS NOT NULL THEN 'already_scheduled'
-        WHEN reason LIKE 'suppressed%' THEN 'suppressed'
-        WHEN reason = 'already_scheduled' THEN reason
-        ELSE status
+        WHEN e.sequence_version IS NOT NULL THEN 'already_scheduled'
+        ELSE {passed_over_for}
     END AS became,
     count(*)
-FROM postroom_enrolments
-WHERE workspace = :workspace AND campaign_id = :campaign AND number <= :number
+FROM postroom_enrolments e
+WHERE e.workspace = :workspace AND e.campaign_id = :campaign AND e.number <= :number
+GROUP BY became
+ORDER BY became;
+
+-- What the launch of a campaign has come to for its people: it was to reach them yet, has launched them, or has passed
+-- over them for a reason. Of nobody ought it to be unknown.
+-- name: headcount
+SELECT
+    CASE
+        WHEN e.number > c.launched_to AND e.sequence_version IS NULL THEN 'not_reached'
+        WHEN e.number > c.launched_to THEN NULL
+        WHEN e.sequence_version IS NOT NULL THEN 'launched'
+        WHEN e.status NOT IN ('enrolled', 'active', 'paused') THEN {passed_over_for}
+    END AS became,
+    count(*)
+FROM postroom_campaigns c
+JOIN postroom_enrolments e ON e.workspace = c.workspace AND e.campaign_id = c.id
+WHERE c.workspace = :workspace AND c.id = :campaign
 GROUP BY became
 ORDER BY became;
 

@@ -359,10 +359,26 @@ async def test_whom_a_launch_passes_over_is_told_before_it_and_after_it(browser:
     asked = text_of(await press(browser, PAGE, PAGE.replace("?", "/launch?")))
     told = await press(browser, PAGE, PAGE.replace("?", "/launch?"), confirmed="1")
 
-    assert "pass over some of them: suppressed (1 prospect) nothing need" in asked, "of nobody who is named"
+    assert "pass over some of them: not to be mailed (1 prospect) nothing need" in asked, "of nobody who is named"
     assert "1 prospect gets 1 step" in asked
     assert "1 more get nothing: not to be mailed" in asked
     assert "1 prospect passed over" in text_of(await browser.get(told.headers["location"]))
+
+
+async def test_a_draft_of_which_nobody_would_get_anything_is_not_ready_and_leads_to_the_import(
+    browser: AsyncClient,
+) -> None:
+    await launched(browser)
+    again = {"name": "Again", "sequence": "spring", "senders": "grace"}
+    assert (await press(browser, LIST, LIST, **again)).status_code == 303
+    page = PAGE.replace("spring", "again")
+    await upload(browser, PEOPLE, page)
+    checked = await browser.get(f"{page}&check=1")
+    asked = text_of(await press(browser, page, page.replace("?", "/launch?"), confirmed="1"))
+
+    assert "Not ready yet" in checked.text
+    assert "nobody would get anything; a launch would pass over all of them: have this sequence already (2)" in asked
+    assert re.search('<a href="[^"]*/again[^"]*#import">import others; who has', checked.text)
 
 
 async def test_a_draft_that_was_cancelled_is_launched_only_if_it_is_in_order(browser: AsyncClient) -> None:

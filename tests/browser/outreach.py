@@ -119,7 +119,7 @@ def outreach(house: House) -> None:
         text += SETTINGS if id == "spring" else ""
         campaigns.new(WORKSPACE, read_description(text), by=BY)
         if count:
-            fill(house, id, table(count, start=1_000 * len(id) + ord(id[0])))
+            fill(house, id, table(count, start=1_000 * len(name)))
     for id in ("spring", "harbour", "bakers"):
         campaigns.launch(WORKSPACE, id, by=BY)
     campaigns.pause(WORKSPACE, "bakers", by=BY, reason="the words are looked at again")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -236,8 +237,27 @@ def test_on_a_phone_a_table_of_days_shows_all_its_columns_and_a_step_has_its_num
         assert min(beside) > 5, "no number stands in a line above its subject"
 
 
-def test_on_a_phone_nothing_is_wider_than_the_screen_and_everything_can_be_hit(house: House, browser: Browser) -> None:
+LONG_WORD = "Donaudampfschiffahrtsgesellschaftskapitaenswitwenrentenbescheid"
+LONG_ADDRESS = f"{'somebody.with.a.long.name' * 2}@{'workshops' * 5}.example"
+
+
+def lengthen(house: House) -> None:
+    """Give everybody and everything the name of one long word, and an address that goes on."""
+    with sqlite3.connect(house.outbox.database_url.removeprefix("sqlite:///")) as connection:
+        for thing in ("campaigns", "sequences", "senders", "prospects"):
+            connection.execute(f"UPDATE postroom_{thing} SET name = ?", (LONG_WORD,))
+        fields = json.dumps({"company": LONG_WORD, "city": LONG_WORD, LONG_WORD.lower(): LONG_WORD})
+        connection.execute("UPDATE postroom_prospects SET address = rowid || ?, fields = ?", (LONG_ADDRESS, fields))
+        connection.execute("UPDATE postroom_senders SET address = id || ?", (LONG_ADDRESS,))
+
+
+@pytest.mark.parametrize("long", [False, True], ids=["usual", "long"])
+def test_on_a_phone_nothing_is_wider_than_the_screen_and_everything_can_be_hit(
+    house: House, browser: Browser, long: bool
+) -> None:
     outreach(house)
+    if long:
+        lengthen(house)
     with phone(browser) as page:
         page.goto(house.address(f"/admin/campaigns/spring{W}"))
         person = page.locator("#people tbody a").first.get_attribute("href")
@@ -247,4 +267,11 @@ def test_on_a_phone_nothing_is_wider_than_the_screen_and_everything_can_be_hit(h
             f"/admin/sending{W}&edit=ada",
         ):  # fmt: skip
             page.goto(house.address(path))
+            check_on_phone(page)
+        for path, act in (
+            (f"/admin/campaigns/summer{W}", "Launch…"), (f"/admin/campaigns/spring{W}", "Cancel…"), (person, "Stop…"),
+        ):  # fmt: skip
+            page.goto(house.address(str(path)))
+            page.get_by_role("button", name=act).click()
+            expect(page.locator("#confirm")).to_be_visible()
             check_on_phone(page)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, FilePayload, Page, expect
 
+from postroom.campaigns.arithmetic.window import next_open
 from postroom.operate.campaigns import CampaignOperations
 from tests.browser.house import House
 from tests.browser.outreach import BY, LINKS, WORKSPACE, fill, outreach, table
@@ -159,6 +160,19 @@ def test_each_date_of_the_calendar_stands_beneath_its_own_day(house: House, plai
         assert abs((left + right) - (start + end)) < 2, "in the middle of it"
     assert first[0] >= first[2] - 1, "and none sticks out"
     assert last[1] <= last[3] + 1
+
+
+def test_the_lived_in_workspace_is_planned_as_it_stands(house: House) -> None:
+    """Its past is written by hand, and its pictures tell when mails leave."""
+    outreach(house)
+    campaigns = CampaignOperations(house.outbox)
+    settings = campaigns.settings_of(WORKSPACE).sending
+    waiting = campaigns.waiting(WORKSPACE, "spring", limit=1_000)
+    first = min(at for each in waiting if (at := each.planned(settings)))
+    soon = next_open(settings, datetime.now(UTC))
+    assert soon is not None
+
+    assert first <= soon + timedelta(seconds=settings.gap_seconds[1]), "what is due leaves in the next window"
 
 
 BESIDE = """

@@ -741,7 +741,8 @@ async def test_the_calendar_is_drawn_for_the_mails_and_says_what_it_cuts(browser
     await press(browser, PAGE, PAGE.replace("?", "/launch?"), confirmed="1")
     page = await browser.get(PAGE)
 
-    assert "50 a day</span>" in page.text
+    assert 'class="chart-top">50</span>' in page.text
+    assert 'text-anchor="start">5 may leave</text>' in page.text, "the line says itself what it stands for"
     assert "may leave up to 1,000 a day may leave: more than is drawn" in text_of(page)
     lines = [
         [name for name in ("; 10 ", "; 5 ", "; 1,000 ") if name in each]
@@ -761,7 +762,7 @@ async def test_a_day_that_is_not_full_does_not_reach_the_edge_nor_a_line(browser
 
     assert "Mon 9 Mar: 5 planned; 20 may leave" in calendar
     assert 'y="80.0" width="78.17" height="80.0"' in calendar, "half of ten"
-    assert ("day-ceiling" in calendar, "key-allowed" in calendar) == (False, False)
+    assert ("day-ceiling" in calendar, "key-allowed" in calendar, "chart-labels" in calendar) == (False, False, False)
     assert "up to 20 a day may leave: more than is drawn" in text_of(page)
     assert "other campaigns" not in calendar
 
@@ -771,7 +772,8 @@ async def test_a_day_that_is_full_reaches_its_line_beneath_the_edge(browser: Asy
     await press(browser, SENDING, SENDING, **{**SETTINGS, "version": "1", "daily_quota": "2", "ramp_up": ""})
     calendar = (await browser.get(PAGE)).text.partition('id="calendar"')[2].partition("</figure>")[0]
 
-    assert "5 a day</span>" in calendar
+    assert 'class="chart-top">5</span>' in calendar, "the edge is no quota"
+    assert 'x="71.43%" y="60.0%" dy="-6" text-anchor="end">2 may leave</text>' in calendar
     assert ('y="96.0" width="78.17" height="64.0"' in calendar, 'y1="96.0"' in calendar) == (True, True)
     assert "key-allowed" in calendar
 
@@ -1260,7 +1262,8 @@ async def test_every_field_has_a_label_every_column_a_heading_and_every_drawing_
         assert fields == set(re.findall(r'<label for="([^"]+)"', page)), path
         assert len(re.findall("<h1[ >]", page)) == 1, path
         assert page.count("<table") == page.count("<caption"), path
-        assert all("aria-label" in svg for svg in re.findall("<svg[^>]*>", page)), path
+        drawings = re.findall("<svg[^>]*>", page)
+        assert all("aria-label" in svg or 'aria-hidden="true"' in svg for svg in drawings), path
 
 
 async def test_every_page_answers_on_either_store(store_url: str, clock: Clock) -> None:

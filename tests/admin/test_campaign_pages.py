@@ -324,13 +324,33 @@ async def test_a_part_of_a_draft_that_a_check_finds_wrong_is_not_ticked_off(brow
 async def test_a_check_of_an_empty_draft_says_what_to_do_on_the_page_and_not_in_a_shell(browser: AsyncClient) -> None:
     assert (await press(browser, LIST, LIST, **NEW)).status_code == 303
     checked = await browser.get(f"{PAGE}&check=1")
-    taken = await press(browser, LIST, LIST, **NEW)
+    taken = await press(browser, LIST, LIST, **NEW, id="spring")
 
     assert "prospects there is none import a file of prospects" in text_of(checked)
     assert f'href="{PAGE}#import">import a file of prospects</a>' in checked.text
     assert f'href="{SENDING}">say when it sends</a>' in checked.text
     assert "is there already; choose another id" in text_of(taken)
     assert [page for page in (checked, taken) if "postroom campaign" in page.text] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "id"),
+    [
+        ("Весна", "весна"),
+        ("Gru\u0308ße aus Zürich", "grüße-aus-zürich"),
+        ("春のお知らせ", "春のお知らせ"),
+        ("हिन्दी समाचार", "हिन्दी-समाचार"),
+        ("50 % off: a / b", "50-off-a-b"),
+        ("«…»", "campaign"),
+        (f"{'a' * 59} long name", "a" * 59),
+    ],
+)
+async def test_an_id_is_made_of_the_letters_of_a_name_in_any_script(browser: AsyncClient, name: str, id: str) -> None:
+    first, second = [await press(browser, LIST, LIST, **{**NEW, "name": name}) for _ in range(2)]
+    paths = [answer.headers["location"].partition("?")[0] for answer in (first, second)]
+
+    assert paths == [f"/admin/campaigns/{quote(each, safe='')}" for each in (id, f"{id}-2")], "and the next is numbered"
+    assert [(await browser.get(f"{path}{W}")).status_code for path in paths] == [200, 200]
 
 
 async def test_without_a_place_to_unsubscribe_at_the_check_says_so(

@@ -61,15 +61,15 @@ def open_always(page: Page, house: House) -> None:
     expect(page.get_by_text("Mail leaves by these settings from now on.")).to_be_visible()
 
 
-def draft(page: Page, house: House) -> None:
+def draft(page: Page, house: House, name: str = "Spring letter") -> None:
     page.goto(house.address(f"/admin/campaigns{W}"))
     form = page.get_by_role("region", name="New campaign")
-    form.get_by_label("Name", exact=True).fill("Spring letter")
+    form.get_by_label("Name", exact=True).fill(name)
     form.get_by_label("Address").fill("ada@hillhouse.example")
     form.get_by_label("Subject of the first mail").fill("About {{ company }}")
     form.get_by_label("Text").fill("Hello {{ name }}")
     form.get_by_role("button", name="Make a draft").click()
-    expect(page.get_by_role("heading", name="Spring letter")).to_be_visible()
+    expect(page.get_by_role("heading", name=name)).to_be_visible()
 
 
 def test_a_campaign_is_filled_checked_launched_watched_paused_and_resumed(house: House, page: Page) -> None:
@@ -116,6 +116,24 @@ def test_a_campaign_is_filled_checked_launched_watched_paused_and_resumed(house:
     page.get_by_role("link", name="ada@x.example").click()
     page.locator("#thread").get_by_role("link", name="About Engines").click()
     expect(page.get_by_role("heading", name="About Engines")).to_be_visible()
+
+
+def test_a_campaign_with_a_name_in_another_script_is_made_watched_and_sent(house: House, page: Page) -> None:
+    """Its id is of these letters, too, and stands in every address."""
+    open_always(page, house)
+    draft(page, house, "Весна 100 %")
+    fill(house, "весна-100", table(1))
+    page.get_by_role("link", name="Sequence").click()
+    expect(page.get_by_role("heading", name="Весна 100 %")).to_be_visible()
+    page.get_by_role("link", name="← The campaign").click()
+    page.get_by_role("link", name="Check", exact=True).click()
+    expect(page.get_by_text("Ready to be launched")).to_be_visible()
+    page.get_by_role("button", name="Launch…").click()
+    page.get_by_role("button", name="Launch", exact=True).click()
+    with house.worker():
+        expect(page.locator("#sent-count")).to_have_text("1")
+    page.get_by_role("link", name="ada.0@engine.example").click()
+    expect(page.locator("#thread")).to_contain_text("About Engine Works")
 
 
 def test_a_sequence_is_written_and_previewed_without_any_script(house: House, plain_page: Page) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
@@ -23,7 +23,7 @@ from postroom.admin.workshop import workshop_of
 from postroom.campaigns.arithmetic.gate import Wait
 from postroom.campaigns.drafts.describing import Description
 from postroom.campaigns.values import Campaign, Sequence, Step
-from postroom.errors import InvalidCampaign
+from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.operate.campaign_looks import LONGEST_LIST
 
 router = APIRouter(include_in_schema=False)
@@ -48,7 +48,8 @@ async def new(request: Request, person: Operator) -> Response:
     given = {name: plain(form.get(name)) for name in FIELDS} | {"text": words(form, "text")}
     senders = tuple(plain(each) for each in form.getlist("senders"))
     try:
-        description = _described(given, senders)
+        id = given["id"] or await _free_id(request, person, place, given["name"])
+        description = _described(id, given, senders)
         await workshop_of(request).do(_insist_on_reading, description)
         made = await campaigns_of(request).new(
             place.workspace, description, by=actor_of(request, person), workspaces=person.workspaces
@@ -99,11 +100,30 @@ async def _list_page(request: Request, person: Person, place: Place, *, status: 
     )  # fmt: skip
 
 
-def _described(given: dict[str, str], senders: tuple[str, ...]) -> Description:
+async def _free_id(request: Request, person: Person, place: Place, name: str) -> str:
+    """An id made of a name, with a number behind it where a campaign or a sequence has that id already."""
+    sequences = await campaigns_of(request).sequences(place.workspace, workspaces=person.workspaces)
+    taken = {each.id for each in sequences}
+    first = id = _id_of(name, otherwise="campaign")
+    number = 1
+    while id in taken or await _is_there(request, person, place, id):
+        number += 1
+        id = f"{first}-{number}"
+    return id
+
+
+async def _is_there(request: Request, person: Person, place: Place, id: str) -> bool:
+    try:
+        await campaigns_of(request).status(place.workspace, id, workspaces=person.workspaces)
+    except NotInWorkspace:
+        return False
+    return True
+
+
+def _described(id: str, given: dict[str, str], senders: tuple[str, ...]) -> Description:
     """What the form says, in the words of a file that describes a campaign."""
     if not given["name"]:
         raise InvalidCampaign("campaign.name", "is empty", "give the campaign a name")
-    id = given["id"] or _id_for(given["name"])
     sequence = None if given["sequence"] else _first_step(id, given)
     sender = _first_sender(given) if given["sender_address"] else None
     ids = (*senders, sender["id"]) if sender else senders
@@ -132,9 +152,13 @@ def _first_step(id: str, given: dict[str, str]) -> Sequence:
 def _first_sender(given: dict[str, str]) -> dict[str, str]:
     """Who may have been added meanwhile: then what is left empty here stays as it is."""
     address, name = given["sender_address"], given["sender_name"]
-    sender = {"id": _id_for(address.partition("@")[0]), "address": address}
+    sender = {"id": _id_of(address.partition("@")[0], otherwise="sender"), "address": address}
     return {**sender, "name": name} if name else sender
 
 
-def _id_for(name: str) -> str:
-    return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "campaign"
+def _id_of(name: str, *, otherwise: str) -> str:
+    """The letters and digits of a name, of any script, with their marks; something else where it has none."""
+    words = "".join(
+        each if unicodedata.category(each)[0] in "LMN" else " " for each in unicodedata.normalize("NFKC", name).lower()
+    )
+    return "-".join(words.split())[:60].rstrip("-") or otherwise

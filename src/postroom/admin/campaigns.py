@@ -11,7 +11,6 @@ from fastapi.responses import RedirectResponse, Response
 from postroom.accounts.values import Person, Role
 from postroom.admin.addresses import plain
 from postroom.admin.campaign_contexts import CampaignsPage
-from postroom.admin.campaign_forms import unreadable
 from postroom.admin.campaign_page import campaign_page, prospect_page
 from postroom.admin.campaign_places import Place, campaigns_of, id_in, looks_of, outlook_of, place_of, words
 from postroom.admin.campaign_wording import explained
@@ -22,6 +21,7 @@ from postroom.admin.security import needs
 from postroom.admin.workshop import workshop_of
 from postroom.campaigns.arithmetic.gate import Wait
 from postroom.campaigns.drafts.describing import Description
+from postroom.campaigns.drafts.rendering import insist_on_reading
 from postroom.campaigns.values import Campaign, Sequence, Step
 from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.operate.campaign_looks import LONGEST_LIST
@@ -50,7 +50,8 @@ async def new(request: Request, person: Operator) -> Response:
     try:
         id = given["id"] or await _free_id(request, person, place, given["name"])
         description = _described(id, given, senders)
-        await workshop_of(request).do(_insist_on_reading, description)
+        if description.sequence:
+            await workshop_of(request).do(insist_on_reading, description.sequence.steps)
         made = await campaigns_of(request).new(
             place.workspace, description, by=actor_of(request, person), workspaces=person.workspaces
         )
@@ -136,12 +137,6 @@ def _described(id: str, given: dict[str, str], senders: tuple[str, ...]) -> Desc
         senders=(sender,) if sender else (),
         sender_ids=ids,
     )
-
-
-def _insist_on_reading(description: Description) -> None:
-    """What nobody could read is refused beside its field, and not only by the check before a launch."""
-    if description.sequence and (errors := unreadable(description.sequence.steps)):
-        raise errors[0]
 
 
 def _first_step(id: str, given: dict[str, str]) -> Sequence:

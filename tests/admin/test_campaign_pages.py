@@ -324,13 +324,33 @@ async def test_a_part_of_a_draft_that_a_check_finds_wrong_is_not_ticked_off(brow
 async def test_a_check_of_an_empty_draft_says_what_to_do_on_the_page_and_not_in_a_shell(browser: AsyncClient) -> None:
     assert (await press(browser, LIST, LIST, **NEW)).status_code == 303
     checked = await browser.get(f"{PAGE}&check=1")
-    taken = await press(browser, LIST, LIST, **NEW)
+    taken = await press(browser, LIST, LIST, **NEW, id="spring")
 
     assert "prospects there is none import a file of prospects" in text_of(checked)
     assert f'href="{PAGE}#import">import a file of prospects</a>' in checked.text
     assert f'href="{SENDING}">say when it sends</a>' in checked.text
     assert "is there already; choose another id" in text_of(taken)
     assert [page for page in (checked, taken) if "postroom campaign" in page.text] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "id"),
+    [
+        ("Весна", "весна"),
+        ("Gru\u0308ße aus Zürich", "grüße-aus-zürich"),
+        ("春のお知らせ", "春のお知らせ"),
+        ("हिन्दी समाचार", "हिन्दी-समाचार"),
+        ("50 % off: a / b", "50-off-a-b"),
+        ("«…»", "campaign"),
+        (f"{'a' * 59} long name", "a" * 59),
+    ],
+)
+async def test_an_id_is_made_of_the_letters_of_a_name_in_any_script(browser: AsyncClient, name: str, id: str) -> None:
+    first, second = [await press(browser, LIST, LIST, **{**NEW, "name": name}) for _ in range(2)]
+    paths = [answer.headers["location"].partition("?")[0] for answer in (first, second)]
+
+    assert paths == [f"/admin/campaigns/{quote(each, safe='')}" for each in (id, f"{id}-2")], "and the next is numbered"
+    assert [(await browser.get(f"{path}{W}")).status_code for path in paths] == [200, 200]
 
 
 async def test_without_a_place_to_unsubscribe_at_the_check_says_so(
@@ -359,10 +379,26 @@ async def test_whom_a_launch_passes_over_is_told_before_it_and_after_it(browser:
     asked = text_of(await press(browser, PAGE, PAGE.replace("?", "/launch?")))
     told = await press(browser, PAGE, PAGE.replace("?", "/launch?"), confirmed="1")
 
-    assert "pass over some of them: suppressed (1 prospect) nothing need" in asked, "of nobody who is named"
+    assert "pass over some of them: not to be mailed (1 prospect) nothing need" in asked, "of nobody who is named"
     assert "1 prospect gets 1 step" in asked
     assert "1 more get nothing: not to be mailed" in asked
     assert "1 prospect passed over" in text_of(await browser.get(told.headers["location"]))
+
+
+async def test_a_draft_of_which_nobody_would_get_anything_is_not_ready_and_leads_to_the_import(
+    browser: AsyncClient,
+) -> None:
+    await launched(browser)
+    again = {"name": "Again", "sequence": "spring", "senders": "grace"}
+    assert (await press(browser, LIST, LIST, **again)).status_code == 303
+    page = PAGE.replace("spring", "again")
+    await upload(browser, PEOPLE, page)
+    checked = await browser.get(f"{page}&check=1")
+    asked = text_of(await press(browser, page, page.replace("?", "/launch?"), confirmed="1"))
+
+    assert "Not ready yet" in checked.text
+    assert "nobody would get anything; a launch would pass over all of them: have this sequence already (2)" in asked
+    assert re.search('<a href="[^"]*/again[^"]*#import">import others; who has', checked.text)
 
 
 async def test_a_draft_that_was_cancelled_is_launched_only_if_it_is_in_order(browser: AsyncClient) -> None:
@@ -746,7 +782,8 @@ async def test_the_calendar_is_drawn_for_the_mails_and_says_what_it_cuts(browser
     await press(browser, PAGE, PAGE.replace("?", "/launch?"), confirmed="1")
     page = await browser.get(PAGE)
 
-    assert "50 a day</span>" in page.text
+    assert 'class="chart-top">50</span>' in page.text
+    assert 'text-anchor="start">5 may leave</text>' in page.text, "the line says itself what it stands for"
     assert "may leave up to 1,000 a day may leave: more than is drawn" in text_of(page)
     lines = [
         [name for name in ("; 10 ", "; 5 ", "; 1,000 ") if name in each]
@@ -766,7 +803,7 @@ async def test_a_day_that_is_not_full_does_not_reach_the_edge_nor_a_line(browser
 
     assert "Mon 9 Mar: 5 planned; 20 may leave" in calendar
     assert 'y="80.0" width="78.17" height="80.0"' in calendar, "half of ten"
-    assert ("day-ceiling" in calendar, "key-allowed" in calendar) == (False, False)
+    assert ("day-ceiling" in calendar, "key-allowed" in calendar, "chart-labels" in calendar) == (False, False, False)
     assert "up to 20 a day may leave: more than is drawn" in text_of(page)
     assert "other campaigns" not in calendar
 
@@ -776,7 +813,8 @@ async def test_a_day_that_is_full_reaches_its_line_beneath_the_edge(browser: Asy
     await press(browser, SENDING, SENDING, **{**SETTINGS, "version": "1", "daily_quota": "2", "ramp_up": ""})
     calendar = (await browser.get(PAGE)).text.partition('id="calendar"')[2].partition("</figure>")[0]
 
-    assert "5 a day</span>" in calendar
+    assert 'class="chart-top">5</span>' in calendar, "the edge is no quota"
+    assert 'x="71.43%" y="60.0%" dy="-6" text-anchor="end">2 may leave</text>' in calendar
     assert ('y="96.0" width="78.17" height="64.0"' in calendar, 'y1="96.0"' in calendar) == (True, True)
     assert "key-allowed" in calendar
 
@@ -1265,7 +1303,8 @@ async def test_every_field_has_a_label_every_column_a_heading_and_every_drawing_
         assert fields == set(re.findall(r'<label for="([^"]+)"', page)), path
         assert len(re.findall("<h1[ >]", page)) == 1, path
         assert page.count("<table") == page.count("<caption"), path
-        assert all("aria-label" in svg for svg in re.findall("<svg[^>]*>", page)), path
+        drawings = re.findall("<svg[^>]*>", page)
+        assert all("aria-label" in svg or 'aria-hidden="true"' in svg for svg in drawings), path
 
 
 async def test_every_page_answers_on_either_store(store_url: str, clock: Clock) -> None:

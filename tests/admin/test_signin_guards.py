@@ -286,6 +286,21 @@ async def test_in_development_other_sites_still_cannot_act(sqlite_url: str) -> N
         assert await cancel(browser, id, origin="http://localhost:8090") == 403
 
 
+async def test_a_program_that_acts_without_a_token_is_told_to_show_one_and_then_may(sqlite_url: str) -> None:
+    """Looking works without one where no sign-in is asked for, and no page of ours is what a program needs."""
+    async with open_house(sqlite_url, dev=True) as house:
+        id = await waiting(house)
+        program = house.browser("http://localhost:8090", client="127.0.0.1")
+        refused = (await program.client.post(ACT.format(id=id))).json()["error"]
+        token = await house.token(Role.OPERATOR)
+
+        assert (refused["code"], "page" in refused["remedy"]) == ("forged", False)
+        assert "`postroom user token`" in refused["remedy"]
+        assert "`Authorization: Bearer …`" in refused["remedy"]
+        assert await cancel(program, id, authorization=f"Bearer {token}") == 200
+        assert "load the page again" in (await program.client.post("/admin/campaigns")).text
+
+
 async def test_a_form_of_a_page_carries_the_token_that_its_act_wants(house: House) -> None:
     seen: list[str] = []
 

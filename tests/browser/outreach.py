@@ -9,7 +9,9 @@ from pathlib import Path
 
 from postroom.campaigns.drafts.describing import read_description
 from postroom.campaigns.importing.table import open_table
+from postroom.campaigns.sending.replanning import replan
 from postroom.operate.campaigns import CampaignOperations
+from postroom.store.plan import drive
 from tests.browser.house import House
 
 WORKSPACE = "hillhouse"
@@ -119,7 +121,7 @@ def outreach(house: House) -> None:
         text += SETTINGS if id == "spring" else ""
         campaigns.new(WORKSPACE, read_description(text), by=BY)
         if count:
-            fill(house, id, table(count, start=1_000 * len(id) + ord(id[0])))
+            fill(house, id, table(count, start=1_000 * len(name)))
     for id in ("spring", "harbour", "bakers"):
         campaigns.launch(WORKSPACE, id, by=BY)
     campaigns.pause(WORKSPACE, "bakers", by=BY, reason="the words are looked at again")
@@ -175,3 +177,4 @@ def past_days(house: House, campaign: str) -> None:
             " WHERE campaign_id = ? AND step = 1 AND number = 12",
             (campaign,),
         )
+    drive(replan(WORKSPACE), house.outbox.database.run)

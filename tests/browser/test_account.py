@@ -29,17 +29,17 @@ def locked_house(tmp_path: Path) -> Iterator[House]:
         yield house
 
 
-def code_on_the_host(house: House) -> str:
+def code_on_the_host(house: House, name: str = NAME) -> str:
     """What `postroom user code` prints."""
     code, run = new_code(), house.outbox.database.run
-    person = run(get_person(NAME), writes=False).person
+    person = run(get_person(name), writes=False).person
     run(code_from_the_host(person, code, key=run(secret_key(house.outbox.settings)), by="root"))
     return code
 
 
-def enter(page: Page, house: House, code: str) -> None:
+def enter(page: Page, house: House, code: str, name: str = NAME) -> None:
     page.goto(house.address("/admin"))
-    give_password(page, NAME)
+    give_password(page, name)
     give_code(page, code)
 
 
@@ -77,3 +77,21 @@ def test_an_authenticator_and_a_recovery_code_let_in_while_no_mail_moves(locked_
     enter(page, house, codes[0])
     page.goto(house.address("/admin/account"))
     expect(page.get_by_text("9 recovery codes left")).to_be_visible()
+
+
+def test_the_head_of_a_page_stands_in_one_row_however_long_the_account_s_address(
+    locked_house: House, plain_page: Page
+) -> None:
+    name = f"{'somebody.with.a.long.name' * 2}@hillhouse.example"
+    locked_house.add_person(name, PASSWORD)
+    enter(plain_page, locked_house, code_on_the_host(locked_house, name), name)
+    plain_page.set_viewport_size({"width": 1280, "height": 800})
+    account = plain_page.get_by_role("link", name=name)
+    head, frame = plain_page.locator(".masthead-inner").bounding_box(), account.bounding_box()
+    assert head is not None
+    assert frame is not None
+
+    assert head["height"] < 70
+    assert frame["width"] > 100, "as much of it as there is room for"
+    assert account.get_attribute("title") == f"{name}, admin"
+    assert plain_page.evaluate("document.documentElement.scrollWidth") == 1280

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, FilePayload, Page, expect
 
+from postroom.campaigns.arithmetic.window import next_open
 from postroom.operate.campaigns import CampaignOperations
 from tests.browser.house import House
 from tests.browser.outreach import BY, LINKS, WORKSPACE, fill, outreach, table
@@ -59,15 +61,15 @@ def open_always(page: Page, house: House) -> None:
     expect(page.get_by_text("Mail leaves by these settings from now on.")).to_be_visible()
 
 
-def draft(page: Page, house: House) -> None:
+def draft(page: Page, house: House, name: str = "Spring letter") -> None:
     page.goto(house.address(f"/admin/campaigns{W}"))
     form = page.get_by_role("region", name="New campaign")
-    form.get_by_label("Name", exact=True).fill("Spring letter")
+    form.get_by_label("Name", exact=True).fill(name)
     form.get_by_label("Address").fill("ada@hillhouse.example")
     form.get_by_label("Subject of the first mail").fill("About {{ company }}")
     form.get_by_label("Text").fill("Hello {{ name }}")
     form.get_by_role("button", name="Make a draft").click()
-    expect(page.get_by_role("heading", name="Spring letter")).to_be_visible()
+    expect(page.get_by_role("heading", name=name)).to_be_visible()
 
 
 def test_a_campaign_is_filled_checked_launched_watched_paused_and_resumed(house: House, page: Page) -> None:
@@ -101,7 +103,9 @@ def test_a_campaign_is_filled_checked_launched_watched_paused_and_resumed(house:
     expect(page.get_by_role("button", name="Pause")).to_have_count(0)
     page.get_by_role("button", name="Resume").click()
     expect(page.get_by_text("The campaign runs again.")).to_be_visible()
+    page.get_by_label("Why it is to be paused").fill("the words are looked at again")
     page.get_by_role("button", name="Pause").click()
+    expect(page.locator("#head")).to_contain_text(": the words are looked at again. Nothing of it leaves")
     expect(page.get_by_text("The campaign is paused.")).to_be_visible()
     expect(page.get_by_role("region", name="Waiting mails")).to_contain_text("paused")
     page.get_by_role("button", name="Resume").click()
@@ -112,6 +116,24 @@ def test_a_campaign_is_filled_checked_launched_watched_paused_and_resumed(house:
     page.get_by_role("link", name="ada@x.example").click()
     page.locator("#thread").get_by_role("link", name="About Engines").click()
     expect(page.get_by_role("heading", name="About Engines")).to_be_visible()
+
+
+def test_a_campaign_with_a_name_in_another_script_is_made_watched_and_sent(house: House, page: Page) -> None:
+    """Its id is of these letters, too, and stands in every address."""
+    open_always(page, house)
+    draft(page, house, "Весна 100 %")
+    fill(house, "весна-100", table(1))
+    page.get_by_role("link", name="Sequence").click()
+    expect(page.get_by_role("heading", name="Весна 100 %")).to_be_visible()
+    page.get_by_role("link", name="← The campaign").click()
+    page.get_by_role("link", name="Check", exact=True).click()
+    expect(page.get_by_text("Ready to be launched")).to_be_visible()
+    page.get_by_role("button", name="Launch…").click()
+    page.get_by_role("button", name="Launch", exact=True).click()
+    with house.worker():
+        expect(page.locator("#sent-count")).to_have_text("1")
+    page.get_by_role("link", name="ada.0@engine.example").click()
+    expect(page.locator("#thread")).to_contain_text("About Engine Works")
 
 
 def test_a_sequence_is_written_and_previewed_without_any_script(house: House, plain_page: Page) -> None:
@@ -158,6 +180,19 @@ def test_each_date_of_the_calendar_stands_beneath_its_own_day(house: House, plai
         assert abs((left + right) - (start + end)) < 2, "in the middle of it"
     assert first[0] >= first[2] - 1, "and none sticks out"
     assert last[1] <= last[3] + 1
+
+
+def test_the_lived_in_workspace_is_planned_as_it_stands(house: House) -> None:
+    """Its past is written by hand, and its pictures tell when mails leave."""
+    outreach(house)
+    campaigns = CampaignOperations(house.outbox)
+    settings = campaigns.settings_of(WORKSPACE).sending
+    waiting = campaigns.waiting(WORKSPACE, "spring", limit=1_000)
+    first = min(at for each in waiting if (at := each.planned(settings)))
+    soon = next_open(settings, datetime.now(UTC))
+    assert soon is not None
+
+    assert first <= soon + timedelta(seconds=settings.gap_seconds[1]), "what is due leaves in the next window"
 
 
 BESIDE = """
@@ -236,8 +271,27 @@ def test_on_a_phone_a_table_of_days_shows_all_its_columns_and_a_step_has_its_num
         assert min(beside) > 5, "no number stands in a line above its subject"
 
 
-def test_on_a_phone_nothing_is_wider_than_the_screen_and_everything_can_be_hit(house: House, browser: Browser) -> None:
+LONG_WORD = "Donaudampfschiffahrtsgesellschaftskapitaenswitwenrentenbescheid"
+LONG_ADDRESS = f"{'somebody.with.a.long.name' * 2}@{'workshops' * 5}.example"
+
+
+def lengthen(house: House) -> None:
+    """Give everybody and everything the name of one long word, and an address that goes on."""
+    with sqlite3.connect(house.outbox.database_url.removeprefix("sqlite:///")) as connection:
+        for thing in ("campaigns", "sequences", "senders", "prospects"):
+            connection.execute(f"UPDATE postroom_{thing} SET name = ?", (LONG_WORD,))
+        fields = json.dumps({"company": LONG_WORD, "city": LONG_WORD, LONG_WORD.lower(): LONG_WORD})
+        connection.execute("UPDATE postroom_prospects SET address = rowid || ?, fields = ?", (LONG_ADDRESS, fields))
+        connection.execute("UPDATE postroom_senders SET address = id || ?", (LONG_ADDRESS,))
+
+
+@pytest.mark.parametrize("long", [False, True], ids=["usual", "long"])
+def test_on_a_phone_nothing_is_wider_than_the_screen_and_everything_can_be_hit(
+    house: House, browser: Browser, long: bool
+) -> None:
     outreach(house)
+    if long:
+        lengthen(house)
     with phone(browser) as page:
         page.goto(house.address(f"/admin/campaigns/spring{W}"))
         person = page.locator("#people tbody a").first.get_attribute("href")
@@ -247,4 +301,11 @@ def test_on_a_phone_nothing_is_wider_than_the_screen_and_everything_can_be_hit(h
             f"/admin/sending{W}&edit=ada",
         ):  # fmt: skip
             page.goto(house.address(path))
+            check_on_phone(page)
+        for path, act in (
+            (f"/admin/campaigns/summer{W}", "Launch…"), (f"/admin/campaigns/spring{W}", "Cancel…"), (person, "Stop…"),
+        ):  # fmt: skip
+            page.goto(house.address(str(path)))
+            page.get_by_role("button", name=act).click()
+            expect(page.locator("#confirm")).to_be_visible()
             check_on_phone(page)

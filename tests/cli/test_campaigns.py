@@ -339,6 +339,15 @@ def test_a_sequence_is_shown_and_edited_as_its_next_version(postroom: CommandLin
     assert "spring" in postroom("campaign", "sequence").out
 
 
+def test_steps_that_nobody_could_read_become_no_version_of_a_sequence(postroom: CommandLine, spring: str) -> None:
+    Path("steps.toml").write_text('[[steps]]\nsubject = "New"\ntext = "{{ name"\n', "utf-8")
+    refused = postroom("campaign", "sequence", "spring", "--file", "steps.toml")
+
+    assert (refused.code, "steps[1].text: line 1: " in refused.err) == (2, True)
+    assert "correct what is in braces" in refused.err
+    assert postroom("campaign", "sequence", "spring", "--json").json["version"] == 1
+
+
 @pytest.mark.parametrize(
     ("file", "told"),
     [
@@ -353,6 +362,14 @@ def test_a_sequence_is_shown_and_edited_as_its_next_version(postroom: CommandLin
         ('[campaign]\nid = "a"\n[[steps]]\nsubjct = "s"\n', "steps[1].subjct: is not known; did you mean subject?"),
         ('[campaign]\nid = "a"\n[[steps]]\nsubject = "s\\n"\ntext = "t"\n', "steps[1].subject: contains the line feed"),
         ('[campaign]\nid = "a"\n[[steps]]\nsubject = "s"\ntext = "\\u0000"\n', "steps[1].text: contains characters"),
+        (
+            '[campaign]\nid = "a"\n[[steps]]\nsubject = "About {{ company"\ntext = "t"\n',
+            "steps[1].subject: line 1: unexpected end of template",
+        ),
+        (
+            '[campaign]\nid = "a"\n[[steps]]\nsubject = "s"\ntext = "t"\n[[steps]]\ntext = "{% if name %}t"\n',
+            "steps[2].text: line 1: ",
+        ),
         ('[campaign]\nid = "a"\nsender = []\n', "campaign.sender: is not known; did you mean senders?"),
         ('[campaign]\nid = "a"\nsequence = "b"\n[[senders]]\nid = "x"\n', "sender.address: is missing"),
         ('[campaign]\nid = "a"\nsequence = "b"\n[[senders]]\naddress = "x@y.z"\n', "sender.id: is missing; write it"),

@@ -69,6 +69,17 @@ class Day:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """What is written beside a line."""
+
+    words: str
+    x: float
+    y: float
+    """Of the drawing, in percent."""
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Calendar:
     """Planned and sent mail by day against what may leave."""
 
@@ -85,9 +96,19 @@ class Calendar:
         return max((day.allowed for day in self.days if day.beyond and day.allowed), default=None)
 
     @property
-    def bounded(self) -> bool:
-        """Whether what may leave is drawn on any day."""
-        return any(day.ceiling is not None for day in self.days)
+    def bound(self) -> Label | None:
+        """How many may leave, at the end of the line of that: the edge of the drawing is none; None without a line."""
+        drawn = [(day, day.ceiling) for day in self.days if day.ceiling is not None]
+        if not drawn:
+            return None
+        day, ceiling = drawn[-1]
+        early = day.x < WIDTH / 2  # and behind it there is more room than before it
+        return Label(
+            words=f"{counted(day.allowed or 0)} may leave",
+            x=round(100 * (day.x if early else day.x + day.width) / WIDTH, 2),
+            y=round(100 * ceiling / HEIGHT, 2),
+            anchor="start" if early else "end",
+        )
 
     @property
     def shared(self) -> bool:

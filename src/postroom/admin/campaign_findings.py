@@ -80,9 +80,9 @@ def _told(checked: Checked, draft: Draft, place: Place, addresses: Mapping[str, 
 def _mended(problem: Problem, draft: Draft, place: Place) -> tuple[str, str]:
     """What is done about it on a page, and on which: the words of the check but where those are a command."""
     id = draft.campaign.id
-    if problem.field == "prospects" and not draft.prospects:
-        return "import a file of prospects", f"{place.campaign(id)}#import"
     remedy = problem.remedy
+    if problem.field == "prospects" and "import" in remedy:
+        return remedy if draft.prospects else "import a file of prospects", f"{place.campaign(id)}#import"
     if remedy.startswith("postroom "):
         remedy = _ON_PAGES.get(problem.field.rpartition(".")[2], "resume it")
     if problem.field in _ABOUT_SENDING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import unicodedata
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
@@ -11,7 +11,6 @@ from fastapi.responses import RedirectResponse, Response
 from postroom.accounts.values import Person, Role
 from postroom.admin.addresses import plain
 from postroom.admin.campaign_contexts import CampaignsPage
-from postroom.admin.campaign_forms import unreadable
 from postroom.admin.campaign_page import campaign_page, prospect_page
 from postroom.admin.campaign_places import Place, campaigns_of, id_in, looks_of, outlook_of, place_of, words
 from postroom.admin.campaign_wording import explained
@@ -22,8 +21,9 @@ from postroom.admin.security import needs
 from postroom.admin.workshop import workshop_of
 from postroom.campaigns.arithmetic.gate import Wait
 from postroom.campaigns.drafts.describing import Description
+from postroom.campaigns.drafts.rendering import insist_on_reading
 from postroom.campaigns.values import Campaign, Sequence, Step
-from postroom.errors import InvalidCampaign
+from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.operate.campaign_looks import LONGEST_LIST
 
 router = APIRouter(include_in_schema=False)
@@ -48,8 +48,10 @@ async def new(request: Request, person: Operator) -> Response:
     given = {name: plain(form.get(name)) for name in FIELDS} | {"text": words(form, "text")}
     senders = tuple(plain(each) for each in form.getlist("senders"))
     try:
-        description = _described(given, senders)
-        await workshop_of(request).do(_insist_on_reading, description)
+        id = given["id"] or await _free_id(request, person, place, given["name"])
+        description = _described(id, given, senders)
+        if description.sequence:
+            await workshop_of(request).do(insist_on_reading, description.sequence.steps)
         made = await campaigns_of(request).new(
             place.workspace, description, by=actor_of(request, person), workspaces=person.workspaces
         )
@@ -99,11 +101,30 @@ async def _list_page(request: Request, person: Person, place: Place, *, status: 
     )  # fmt: skip
 
 
-def _described(given: dict[str, str], senders: tuple[str, ...]) -> Description:
+async def _free_id(request: Request, person: Person, place: Place, name: str) -> str:
+    """An id made of a name, with a number behind it where a campaign or a sequence has that id already."""
+    sequences = await campaigns_of(request).sequences(place.workspace, workspaces=person.workspaces)
+    taken = {each.id for each in sequences}
+    first = id = _id_of(name, otherwise="campaign")
+    number = 1
+    while id in taken or await _is_there(request, person, place, id):
+        number += 1
+        id = f"{first}-{number}"
+    return id
+
+
+async def _is_there(request: Request, person: Person, place: Place, id: str) -> bool:
+    try:
+        await campaigns_of(request).status(place.workspace, id, workspaces=person.workspaces)
+    except NotInWorkspace:
+        return False
+    return True
+
+
+def _described(id: str, given: dict[str, str], senders: tuple[str, ...]) -> Description:
     """What the form says, in the words of a file that describes a campaign."""
     if not given["name"]:
         raise InvalidCampaign("campaign.name", "is empty", "give the campaign a name")
-    id = given["id"] or _id_for(given["name"])
     sequence = None if given["sequence"] else _first_step(id, given)
     sender = _first_sender(given) if given["sender_address"] else None
     ids = (*senders, sender["id"]) if sender else senders
@@ -118,12 +139,6 @@ def _described(given: dict[str, str], senders: tuple[str, ...]) -> Description:
     )
 
 
-def _insist_on_reading(description: Description) -> None:
-    """What nobody could read is refused beside its field, and not only by the check before a launch."""
-    if description.sequence and (errors := unreadable(description.sequence.steps)):
-        raise errors[0]
-
-
 def _first_step(id: str, given: dict[str, str]) -> Sequence:
     step = Step(number=1, subject=given["subject"] or None, text=given["text"] if given["text"].strip() else None)
     return Sequence(id=id, name=given["name"], steps=(step,))
@@ -132,9 +147,13 @@ def _first_step(id: str, given: dict[str, str]) -> Sequence:
 def _first_sender(given: dict[str, str]) -> dict[str, str]:
     """Who may have been added meanwhile: then what is left empty here stays as it is."""
     address, name = given["sender_address"], given["sender_name"]
-    sender = {"id": _id_for(address.partition("@")[0]), "address": address}
+    sender = {"id": _id_of(address.partition("@")[0], otherwise="sender"), "address": address}
     return {**sender, "name": name} if name else sender
 
 
-def _id_for(name: str) -> str:
-    return re.sub("[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "campaign"
+def _id_of(name: str, *, otherwise: str) -> str:
+    """The letters and digits of a name, of any script, with their marks; something else where it has none."""
+    words = "".join(
+        each if unicodedata.category(each)[0] in "LMN" else " " for each in unicodedata.normalize("NFKC", name).lower()
+    )
+    return "-".join(words.split())[:60].rstrip("-") or otherwise

@@ -36,6 +36,7 @@ from postroom.admin.wording import (
     span,
     status_label,
 )
+from postroom.campaigns.drafts.passing import passed_in_words
 from postroom.gallery.wording import FILTERS
 from postroom.operate.came_back import KINDS
 from postroom.operate.happening_wording import title_of
@@ -78,6 +79,7 @@ def environment() -> Environment:
         "local_time": local_time,
         "milliseconds": milliseconds,
         "octets": octets,
+        "passed_in_words": passed_in_words,
         "policy_label": policy_label,
         "relative": relative,
         "refused_of": refused_of,

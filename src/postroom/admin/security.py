@@ -40,6 +40,8 @@ __all__ = ["content_policy", "csrf_token", "install", "needs", "safe_next", "sig
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 _CONVERTER = re.compile(r":\w+}")
 """`{id:kind}` is `{id}` in the audit log."""
+_FOR_PROGRAMS = "show an API token, as `Authorization: Bearer …`: `postroom user token` makes one"
+"""What a program does, which has no page to come from."""
 _FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 
@@ -103,9 +105,8 @@ async def check_forgery(request: Request) -> None:
         return
     shown = request.headers.get("x-csrf-token") or await _form_token(request)
     if not same_origin(request) or not visit.csrf or not same(visit.csrf, uncovered(shown)):
-        raise _error(
-            403, "forged", "this did not come from a page of ours, or the page is too old", "load the page again"
-        )
+        remedy = "load the page again" if _is_page(request) else _FOR_PROGRAMS
+        raise _error(403, "forged", "this did not come from a page of ours, or the page is too old", remedy)
 
 
 def same_origin(request: Request) -> bool:

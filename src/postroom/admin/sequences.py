@@ -16,7 +16,7 @@ from starlette.datastructures import FormData
 from postroom.accounts.values import Person, Role
 from postroom.admin.addresses import plain
 from postroom.admin.campaign_contexts import SequencePage, StepForm
-from postroom.admin.campaign_forms import number_in, unreadable
+from postroom.admin.campaign_forms import number_in
 from postroom.admin.campaign_places import Place, campaigns_of, id_in, looks_of, place_of, words
 from postroom.admin.contents import preview_of
 from postroom.admin.notices import Notice, read_notice, with_notice
@@ -24,7 +24,7 @@ from postroom.admin.places import actor_of, may_act
 from postroom.admin.rendering import render
 from postroom.admin.security import content_policy, needs
 from postroom.admin.workshop import workshop_of
-from postroom.campaigns.drafts.rendering import Wording, known_of
+from postroom.campaigns.drafts.rendering import Wording, known_of, unreadable
 from postroom.campaigns.values import MOST_STEPS, Prospect, Sequence, Step
 from postroom.compose.unsubscribing import PLACE
 from postroom.errors import InvalidCampaign, NotInWorkspace

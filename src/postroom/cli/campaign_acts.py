@@ -10,6 +10,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
+from postroom.campaigns.drafts.passing import passed_in_words
 from postroom.campaigns.sending.launching import Launched
 from postroom.cli.campaign_options import CampaignId, Workspace
 from postroom.cli.campaign_tables import waiting_table
@@ -103,7 +104,7 @@ def _tell_launched(launched: Launched, *, json: bool) -> None:
     else:
         _say(f"{_mails_that_leave(launched)}; the campaign is {launched.status}.")
         for reason, count in launched.skipped.items():
-            _say(f"{count_of(count, 'prospect')} skipped: {reason}.")
+            _say(f"{count_of(count, 'prospect')} skipped: {passed_in_words(reason)}.")
         for error in launched.errors:
             standard_error().print(Text(error), soft_wrap=True)
     if launched.status not in (CampaignStatus.RUNNING, CampaignStatus.COMPLETED):

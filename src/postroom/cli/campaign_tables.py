@@ -13,6 +13,7 @@ from rich.text import Text
 from postroom.campaigns.arithmetic.settings import RampUp, SendingSettings
 from postroom.campaigns.drafts.checking import Checked, Problem, Severity
 from postroom.campaigns.drafts.forecasting import Forecast, ForecastDay
+from postroom.campaigns.drafts.passing import passed_in_words
 from postroom.campaigns.drafts.sequences import SequenceOutline
 from postroom.campaigns.looking.explaining import Explained
 from postroom.campaigns.looking.totals import Headcount, Totals
@@ -199,7 +200,7 @@ def _supposing(forecast: Forecast, again: str) -> Iterator[Text]:
 
 def _skipped(forecast: Forecast) -> Iterator[Text]:
     for reason, count in forecast.skipped.items():
-        yield Text(f"{count_of(count, 'prospect')} would be skipped: {reason}.", style="yellow")
+        yield Text(f"{count_of(count, 'prospect')} would be skipped: {passed_in_words(reason)}.", style="yellow")
 
 
 def _left(forecast: Forecast) -> Iterator[Text]:

@@ -13,8 +13,9 @@ import pytest
 from postroom import Outbox
 from postroom.campaigns import RampUp
 from postroom.campaigns.drafts.campaigns import add_campaign
-from postroom.campaigns.drafts.checking import check_draft
+from postroom.campaigns.drafts.checking import Severity, check_draft
 from postroom.campaigns.drafts.forecasting import forecast_of
+from postroom.campaigns.drafts.passing import passed_in_words
 from postroom.campaigns.drafts.readiness import insist_on_readiness
 from postroom.campaigns.drafts.sequences import edit_sequence
 from postroom.campaigns.looking.totals import discrepancies
@@ -283,7 +284,7 @@ def test_a_forecast_passes_over_whom_the_launch_passes_over_and_says_why(stage: 
     stage.run(suppress([listed]))
     stage.run(suppress_in_campaigns([replace(listed, address="p4@example.org")]))
     stage.run(add_campaign(SHOP, Campaign(id="again", name="again", sequence_id="words"), senders=["grace"]))
-    stage.enrol("again", 1)
+    stage.enrol("again", 2)
     for campaign in ("spring", "again", "summer"):
         forecast = stage.run(forecast_of(SHOP, campaign, now=stage.clock.now))
         checked = stage.go_through(check_draft(SHOP, campaign, now=stage.clock.now, routes=["default"], portals={}))
@@ -291,10 +292,32 @@ def test_a_forecast_passes_over_whom_the_launch_passes_over_and_says_why(stage: 
 
         assert (forecast.mails, dict(forecast.skipped)) == (launched.scheduled, launched.skipped), campaign
         assert {each.problem: each.count for each in checked.problems if each.field == "prospects"} == {
-            f"a launch would pass over some of them: {reason}": count for reason, count in launched.skipped.items()
+            f"a launch would pass over some of them: {passed_in_words(reason)}": count
+            for reason, count in launched.skipped.items()
         }
 
     assert forecast.skipped == {"suppressed": 2}
+
+
+def test_a_launch_that_would_mail_nobody_is_an_error_of_the_check_and_leaves_the_draft_a_draft(stage: Stage) -> None:
+    """It would be over at once, and the draft used up."""
+    stage.settings(OFFICE)
+    stage.launched("early", ["p1", "p2"], sequence="words")
+    stage.run(add_campaign(SHOP, Campaign(id="again", name="again", sequence_id="words"), senders=["grace"]))
+    stage.enrol("again", 3)
+    stage.run(suppress([Stop(address="p3@example.org", reason=SuppressionReason.MANUAL, scope=SuppressionScope.ALL)]))
+    now = stage.clock.now
+    (found,) = stage.go_through(check_draft(SHOP, "again", now=now, routes=["default"], portals={})).problems
+
+    assert (found.severity, found.field) == (Severity.ERROR, "prospects")
+    assert found.problem == (
+        "nobody would get anything; a launch would pass over all of them: "
+        "have this sequence already (2), not to be mailed (1)"
+    )
+    assert found.remedy == "import others; who has this sequence already gets another one, in a draft of its own"
+    with pytest.raises(InvalidCampaign, match="prospects: nobody would get anything"):
+        stage.go_through(insist_on_readiness(SHOP, "again", now=now, rules=stage.outbox.rules, portals={}))
+    assert stage.campaign("again").status is CampaignStatus.DRAFT
 
 
 def test_a_draft_that_was_cancelled_is_checked_before_it_is_launched_again(stage: Stage) -> None:

@@ -20,7 +20,7 @@ from postroom.campaigns.books.counting import impasse_of_sender
 from postroom.campaigns.checks import mailbox
 from postroom.campaigns.commands import command
 from postroom.campaigns.drafts.campaigns import enrolments_after
-from postroom.campaigns.drafts.passing import passed_over
+from postroom.campaigns.drafts.passing import ALREADY, passed_in_words, passed_over
 from postroom.campaigns.drafts.rendering import Wording
 from postroom.campaigns.drafts.whole import Draft, whole_draft
 from postroom.campaigns.values import Campaign, Prospect, Sender, Sequence
@@ -98,7 +98,7 @@ def check_draft(
     ]
     # Of a campaign that was launched already nobody is passed over any more.
     passed = (yield passed_over(workspace, draft.campaign)) if draft.campaign.unlaunched else {}
-    skipped = [_skipped(*each) for each in passed.items()]
+    skipped = _of_passed_over(passed, draft.prospects)
     broken = [_error(each.field, each.problem, each.remedy) for each in wording.check()]
     found = _Found()
     checked, after = 0, 0
@@ -195,9 +195,17 @@ def _of_senders(
             yield _warning(where, f"is paused: {sender.pause_reason or 'no reason given'}", remedy)
 
 
-def _skipped(reason: str, count: int) -> Problem:
-    told = f"a launch would pass over some of them: {reason}"
-    return replace(_warning("prospects", told, "nothing need be done about it"), count=count)
+def _of_passed_over(passed: Mapping[str, int], prospects: int) -> Iterator[Problem]:
+    """Some are passed over as a matter of course; where nobody is left, a launch would only use up the draft."""
+    if passed and sum(passed.values()) == prospects:
+        reasons = ", ".join(f"{passed_in_words(reason)} ({count:,})" for reason, count in passed.items())
+        told = f"nobody would get anything; a launch would pass over all of them: {reasons}"
+        other = "; who has this sequence already gets another one, in a draft of its own" if ALREADY in passed else ""
+        yield _error("prospects", told, f"import others{other}")
+        return
+    for reason, count in passed.items():
+        told = f"a launch would pass over some of them: {passed_in_words(reason)}"
+        yield replace(_warning("prospects", told, "nothing need be done about it"), count=count)
 
 
 def _error(field: str, problem: str, remedy: str, *, count: int = 0, prospects: tuple[str, ...] = ()) -> Problem:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from postroom.campaigns.checks import listed, name_of, refuse, text_of
+from postroom.campaigns.drafts.rendering import insist_on_reading
 from postroom.campaigns.records import changed_sender, check_names, steps_from
-from postroom.campaigns.values import LONGEST_NAME, Campaign, Sender, Sequence, named
+from postroom.campaigns.values import LONGEST_NAME, Campaign, Sender, Sequence, Step, named
 from postroom.errors import InvalidCampaign
 
 LONGEST_FILE = 5_000_000
@@ -127,7 +128,7 @@ def read_steps(text: str, *, id: str) -> Sequence:
     """The steps of a sequence that has a file to itself; an optional `name` stands before them."""
     tables = _tables(text, ("name", "steps"))
     name = text_of("name", tables.get("name", id))
-    return Sequence(id=id, name=name, steps=steps_from(tables.get("steps", ())))
+    return Sequence(id=id, name=name, steps=_steps(tables.get("steps", ())))
 
 
 def _tables(text: str, known: tuple[str, ...]) -> dict[str, Any]:
@@ -155,10 +156,17 @@ def _sequence(tables: Mapping[str, Any], campaign: Mapping[str, Any], *, default
     if known is not None:
         named("campaign.sequence", known)
     if "steps" in tables:
-        return Sequence(id=default_id if known is None else known, name=name, steps=steps_from(tables["steps"]))
+        return Sequence(id=default_id if known is None else known, name=name, steps=_steps(tables["steps"]))
     if known is None:
         raise InvalidCampaign("steps", "there is none", "write [[steps]], or name a sequence in [campaign]")
     return None
+
+
+def _steps(records: object) -> tuple[Step, ...]:
+    """Those that can be meant, and whose words can be read."""
+    steps = steps_from(records)
+    insist_on_reading(steps)
+    return steps
 
 
 def _sender(record: object) -> Mapping[str, Any]:

@@ -14,6 +14,12 @@ ALREADY = "already_scheduled"
 """They have mail of this sequence."""
 SUPPRESSED = "suppressed"
 """They are on the list of those not to be mailed; how others ended is told by the word for that."""
+_IN_WORDS = {ALREADY: "have this sequence already", SUPPRESSED: "not to be mailed"}
+
+
+def passed_in_words(reason: str) -> str:
+    """Why a launch passes over somebody, as people read it behind how many they are."""
+    return _IN_WORDS.get(reason, reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ language.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -135,6 +135,20 @@ class Wording:
         except (InvalidTemplate, ConfigurationError) as error:
             raise _refused_by_portal(step, error) from error
         return Words(subject=rendered.subject, text=rendered.text, html=rendered.html)
+
+
+def unreadable(steps: Iterable[Step]) -> list[InvalidCampaign]:
+    """Templates that nobody could read, each by its part of a step. They may be long: not for an event loop.
+
+    Whether a portal is there is left to the check of a campaign: who sends may know more of them than who writes.
+    """
+    return [error for error in Wording(tuple(steps), {}).check() if not error.field.endswith(".template")]
+
+
+def insist_on_reading(steps: Iterable[Step]) -> None:
+    """Refuse templates that nobody could read where they are written, and not only by the check before a launch."""
+    for error in unreadable(steps):
+        raise error
 
 
 def known_of(prospect: Prospect) -> dict[str, str]:

@@ -202,6 +202,17 @@ class CampaignStatus(StrEnum):
     CANCELLED = "cancelled"
 
 
+class LaunchStage(StrEnum):
+    """What the launch of a campaign is at."""
+
+    CHECKING = "checking"
+    """Every step is written for every prospect, to see whether it can be."""
+    LAUNCHING = "launching"
+    """Every mail gets its row, and may leave from then on."""
+    PLANNING = "planning"
+    """It is worked out when each mail of the workspace is to leave."""
+
+
 class EnrolmentStatus(StrEnum):
     """Where one prospect stands in one campaign."""
 

@@ -40,14 +40,14 @@ from postroom.admin.campaign_shapes import (
 )
 from postroom.admin.described import CampaignName, WorkspaceName
 from postroom.admin.errors import ApiError
-from postroom.admin.launches import Progress, UnderWay, launches_of
+from postroom.admin.launches import UnderWay, launches_of
 from postroom.admin.parsing import JsonRoute
 from postroom.admin.places import operations_of
 from postroom.admin.requests import Request as Body
 from postroom.admin.requests import Why
 from postroom.admin.workshop import workshop_of
 from postroom.campaigns.drafts.forecasting import Forecast, Outset, chance_of, forecast
-from postroom.campaigns.sending.launching import Launched
+from postroom.campaigns.sending.launching import Launched, Progress
 from postroom.campaigns.values import LONGEST_ID
 from postroom.errors import NotInWorkspace
 from postroom.operate import Actor

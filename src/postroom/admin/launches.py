@@ -14,13 +14,13 @@ from typing import cast
 
 from fastapi import Request
 
-from postroom.campaigns.sending.launching import Launched
+from postroom.campaigns.sending.launching import Launched, Progress
 from postroom.logs import logger
+from postroom.vocabulary import LaunchStage
 
 PATIENCE = 20.0
 """Seconds that one request waits for a launch."""
 
-Progress = Callable[[int], None]
 Key = tuple[str, str]
 """Workspace and campaign."""
 
@@ -30,13 +30,14 @@ class UnderWay:
     """A launch that was begun."""
 
     prospects: int = 0
-    """Gone through so far."""
+    """Launched so far; 0 as long as all are checked."""
     callers: int = 0
     """Who wait for it."""
     task: asyncio.Task[Launched] = field(init=False)
 
-    def went_through(self, prospects: int) -> None:
-        self.prospects += prospects
+    def went_through(self, stage: LaunchStage, count: int) -> None:
+        if stage is LaunchStage.LAUNCHING:
+            self.prospects += count
 
 
 class Launches:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from postroom.campaigns.drafts.passing import passed_in_words
 from postroom.campaigns.sending.launching import Launched
 from postroom.cli.campaign_options import CampaignId, Workspace
+from postroom.cli.campaign_progress import stages
 from postroom.cli.campaign_tables import waiting_table
 from postroom.cli.choice import Json, machine_user
 from postroom.cli.problems import ExitCode
@@ -36,7 +34,7 @@ def launch(
     portals = find_portals(target.settings().portals)
     with target.outbox() as outbox:
         campaigns = CampaignOperations(outbox)
-        with _progress(campaigns.status(workspace, id).prospects) as tell:
+        with stages(campaigns.status(workspace, id).prospects) as tell:
             launched = campaigns.launch(workspace, id, by=machine_user(), portals=portals, again=again, progress=tell)
     _tell_launched(launched, json=json)
 
@@ -118,19 +116,6 @@ def _mails_that_leave(launched: Launched) -> str:
         return scheduled
     revived = f"{count_of(launched.revived, 'mail')} will leave after all"
     return f"{scheduled}, {revived}" if launched.scheduled else revived
-
-
-@contextmanager
-def _progress(prospects: int) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error where somebody looks."""
-    console = standard_error()
-    if not console.is_terminal:
-        yield lambda seen: None
-        return
-    columns = (TextColumn("launching"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("launching", total=prospects)
-        yield lambda seen: bar.advance(task, seen)
 
 
 def _say(text: str) -> None:

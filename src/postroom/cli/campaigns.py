@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -19,6 +20,7 @@ from postroom.campaigns.records import sender_record, settings_record
 from postroom.cli.campaign_acts import cancel, launch, pause, resume, waiting
 from postroom.cli.campaign_importing import import_prospects
 from postroom.cli.campaign_options import CampaignId, SenderOptions, SettingsOptions, Workspace
+from postroom.cli.campaign_progress import stages
 from postroom.cli.campaign_tables import (
     campaigns_table,
     facts_of_campaign,
@@ -51,6 +53,7 @@ from postroom.operate.campaign_records import (
 from postroom.operate.campaigns import CampaignOperations, CampaignView
 from postroom.operate.wording import count_of
 from postroom.templates.found import find_portals
+from postroom.vocabulary import LaunchStage
 
 
 def new(
@@ -207,7 +210,10 @@ def check(
     """Tell what keeps a campaign from being launched: settings, senders, words, prospects. Nothing is changed."""
     portals = find_portals(target.settings().portals)
     with _campaigns(target) as campaigns:
-        checked = campaigns.check(workspace, id, portals=portals, sample=sample)
+        prospects = campaigns.status(workspace, id).prospects
+        with stages(prospects if sample is None else min(sample, prospects)) as tell:
+            looked_at = partial(tell, LaunchStage.CHECKING)
+            checked = campaigns.check(workspace, id, portals=portals, sample=sample, progress=looked_at)
     if json:
         print_json(checked_record(checked))
     else:

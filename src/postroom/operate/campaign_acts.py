@@ -5,7 +5,8 @@ Everything is about one workspace, as in `campaigns.py`. Acts are in the audit l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from postroom.campaigns.drafts.readiness import insist_on_readiness
@@ -20,7 +21,7 @@ from postroom.campaigns.sending.acting import (
     resume_prospect,
     stop_in_campaign,
 )
-from postroom.campaigns.sending.launching import Launched, launch
+from postroom.campaigns.sending.launching import Launched, Progress, launch
 from postroom.campaigns.sending.replanning import replan
 from postroom.campaigns.stopping.stops import Stopped
 from postroom.campaigns.values import Campaign
@@ -29,6 +30,7 @@ from postroom.operate.recording import By, line, new_tie, refused_on_record
 from postroom.operate.values import Workspaces
 from postroom.operate.verb import Shell, asks, asks_in_steps, does_in_steps
 from postroom.store.plan import Course, Plan
+from postroom.vocabulary import LaunchStage
 from postroom.work.breakers import shut_routes
 
 if TYPE_CHECKING:
@@ -47,13 +49,13 @@ class CampaignActs(Shell):
         by: By,
         portals: Mapping[str, Portal] | None = None,
         again: bool = False,
-        progress: Callable[[int], None] = lambda prospects: None,
+        progress: Progress = lambda stage, count: None,
         workspaces: Workspaces = None,
     ) -> Course[Launched]:
         """Launch a campaign, or go on with its launch. All of it is checked before anything is written.
 
         Stopped in the middle, the same again does the rest; done twice, the second time schedules nothing. One that was
-        cancelled is launched only with `again`. `progress` is told of prospects as they are gone through.
+        cancelled is launched only with `again`. `progress` is told how far it has come.
         """
         check_seen(workspace, workspaces)
         asked = {"workspace": workspace, "campaign": id, "again": again or None, "act": new_tie()}
@@ -71,9 +73,12 @@ class CampaignActs(Shell):
         portals: Mapping[str, Portal],
         *,
         again: bool,
-        progress: Callable[[int], None],
+        progress: Progress,
     ) -> Course[Launched]:
-        yield from insist_on_readiness(workspace, id, now=self.now(), rules=self.rules, portals=portals)
+        checking = partial(progress, LaunchStage.CHECKING)
+        yield from insist_on_readiness(
+            workspace, id, now=self.now(), rules=self.rules, portals=portals, progress=checking
+        )
         return (yield from launch(workspace, id, again=again, progress=progress))
 
     @does_in_steps

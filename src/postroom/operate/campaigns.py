@@ -276,12 +276,22 @@ class CampaignVerbs(Shell):
         *,
         portals: Mapping[str, Portal] | None = None,
         sample: int | None = None,
+        progress: Callable[[int], None] = lambda prospects: None,
         workspaces: Workspaces = None,
     ) -> Course[Checked]:
-        """What is wrong with a campaign; its steps are rendered for everybody, or for the first `sample`."""
+        """What is wrong with a campaign; its steps are rendered for everybody, or for the first `sample`.
+
+        `progress` is told of prospects as they are looked at.
+        """
         check_seen(workspace, workspaces)
         checking = check_readiness(
-            workspace, id, now=self.now(), rules=self.rules, portals=portals or {}, sample=sample
+            workspace,
+            id,
+            now=self.now(),
+            rules=self.rules,
+            portals=portals or {},
+            sample=sample,
+            progress=progress,
         )
         return (yield from checking)
 

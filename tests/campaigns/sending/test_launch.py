@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from contextlib import suppress as suppress_errors
 from dataclasses import replace
 from datetime import date, timedelta
@@ -34,7 +35,14 @@ from postroom.campaigns.values import Campaign, Sequence
 from postroom.errors import InvalidCampaign, NotInWorkspace
 from postroom.store.plan import Course, Plan, drive
 from postroom.store.suppressions import Stop, suppress
-from postroom.vocabulary import CampaignStatus, EnrolmentStatus, MailState, SuppressionReason, SuppressionScope
+from postroom.vocabulary import (
+    CampaignStatus,
+    EnrolmentStatus,
+    LaunchStage,
+    MailState,
+    SuppressionReason,
+    SuppressionScope,
+)
 from tests.campaigns.sending.stage import MONDAY, OFFICE, SHOP, Stage, fails, sent, step
 
 
@@ -531,7 +539,7 @@ def test_another_workspace_s_campaign_cannot_be_launched(stage: Stage) -> None:
 def test_a_launch_tells_how_far_it_has_come(stage: Stage) -> None:
     stage.sender()
     stage.draft(prospects=5)
-    seen: list[int] = []
-    stage.launch(batch=2, progress=seen.append)
+    told: Counter[LaunchStage] = Counter()
+    stage.launch(batch=2, progress=lambda at, count: told.update({at: count}))
 
-    assert sum(seen) == 5
+    assert told == {LaunchStage.LAUNCHING: 5, LaunchStage.PLANNING: 5}

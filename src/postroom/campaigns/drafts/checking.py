@@ -7,7 +7,7 @@ many prospects is told once, with how many they are and who some of them are.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -86,8 +86,12 @@ def check_draft(
     routes: Collection[str],
     portals: Mapping[str, Portal],
     sample: int | None = None,
+    progress: Callable[[int], None] = lambda prospects: None,
 ) -> Course[Checked]:
-    """Check a campaign; of its prospects the first `sample`, or all. Nothing is changed."""
+    """Check a campaign; of its prospects the first `sample`, or all. Nothing is changed.
+
+    `progress` is told of prospects as they are looked at.
+    """
     draft = yield whole_draft(workspace, id)
     wording = Wording(draft.sequence.steps, portals)
     settings = draft.settings.sending
@@ -110,6 +114,7 @@ def check_draft(
         for each in page:
             found.look_at(each.prospect, draft.sequence, None if broken else wording)
         checked, after = checked + len(page), page[-1].number
+        progress(len(page))
     problems = (*fixed, *skipped, *broken, *found.problems())
     return Checked(campaign=draft.campaign, prospects=draft.prospects, checked=checked, problems=problems)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -35,13 +35,16 @@ def check_readiness(
     rules: HouseRules,
     portals: Mapping[str, Portal],
     sample: int | None = None,
+    progress: Callable[[int], None] = lambda prospects: None,
 ) -> Course[Checked]:
     """What keeps a campaign from being launched; of its prospects the first `sample` are looked at, or all.
 
     Where all else is well with a draft, its first mail is tried out: whether it could be taken in here, by its route
     and with the link to unsubscribe.
     """
-    checked = yield from check_draft(workspace, id, now=now, routes=rules.routes, portals=portals, sample=sample)
+    checked = yield from check_draft(
+        workspace, id, now=now, routes=rules.routes, portals=portals, sample=sample, progress=progress
+    )
     if not checked.campaign.unlaunched or not checked.ok:
         return checked
     draft = yield whole_draft(workspace, id)
@@ -51,7 +54,13 @@ def check_readiness(
 
 
 def insist_on_readiness(
-    workspace: str, id: str, *, now: datetime, rules: HouseRules, portals: Mapping[str, Portal]
+    workspace: str,
+    id: str,
+    *,
+    now: datetime,
+    rules: HouseRules,
+    portals: Mapping[str, Portal],
+    progress: Callable[[int], None] = lambda prospects: None,
 ) -> Course[None]:
     """Refuse a draft that could not be sent, before anything of it is written; `InvalidCampaign` names what is wrong.
 
@@ -61,7 +70,7 @@ def insist_on_readiness(
     draft = yield whole_draft(workspace, id)
     if not draft.campaign.unlaunched:
         return
-    checked = yield from check_readiness(workspace, id, now=now, rules=rules, portals=portals)
+    checked = yield from check_readiness(workspace, id, now=now, rules=rules, portals=portals, progress=progress)
     if not checked.campaign.unlaunched:
         return
     for problem in checked.problems:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from collections.abc import Sequence as Several
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from postroom.campaigns.arithmetic.keys import StepKey
@@ -38,13 +39,16 @@ from postroom.logs import logger
 from postroom.store.ids import new_id
 from postroom.store.plan import Copy, Course, Plan, Row, ask
 from postroom.store.suppressions import Suppression, suppressions_of
-from postroom.vocabulary import CampaignStatus, EnrolmentStatus, MailState
+from postroom.vocabulary import CampaignStatus, EnrolmentStatus, LaunchStage, MailState
 
 BATCH = 1_000
 """Prospects in one transaction."""
 
 ON_PURPOSE = 'launch it again on purpose: --again on the command line, {"again": true} by HTTP'
 """What can still be done to a cancelled campaign."""
+
+Progress = Callable[[LaunchStage, int], None]
+"""Told at each stage of so many more: prospects, and when it is worked out when they leave, mails."""
 
 COLUMNS = (
     "email_id", "workspace", "key", "campaign_id", "prospect_id", "sequence_id", "sequence_version", "step", "number",
@@ -79,12 +83,12 @@ def launch(
     *,
     again: bool = False,
     batch: int = BATCH,
-    progress: Callable[[int], None] = lambda n: None,
+    progress: Progress = lambda stage, count: None,
 ) -> Course[Launched]:
     """Launch a campaign that was checked, or go on with its launch; done twice, the second time schedules nothing.
 
     A campaign that was cancelled is launched only with `again`: what had not left then waits again, what had stays as
-    it is. `progress` is told how many prospects were gone through.
+    it is. `progress` is told how far it has come.
     """
     tally = _Tally()
     while again and (yield _concluded(workspace, id)):
@@ -97,11 +101,11 @@ def launch(
             tally.skipped[ALREADY] -= back.people
         while True:
             campaign, seen = yield _batch(workspace, id, batch, tally)
-            progress(seen)
+            progress(LaunchStage.LAUNCHING, seen)
             if not seen or campaign.status is not CampaignStatus.RUNNING:
                 break
         if tally.scheduled or again or (yield _without_times(workspace, id)):
-            yield from replan(workspace)
+            yield from replan(workspace, progress=partial(progress, LaunchStage.PLANNING))
     skipped = dict(+tally.skipped)
     if skipped:  # a result and no error, as a duplicate of any other email
         logger.info("a launch has passed over prospects", workspace=workspace, campaign=id, skipped=skipped)

@@ -307,8 +307,8 @@ def test_a_forecast_passes_over_whom_the_launch_passes_over_and_says_why(stage: 
     assert forecast.skipped == {"suppressed": 2}
 
 
-def test_a_launch_that_would_mail_nobody_is_an_error_of_the_check_and_leaves_the_draft_a_draft(stage: Stage) -> None:
-    """It would be over at once, and the draft used up."""
+def test_ac2_a_launch_that_would_mail_nobody_is_foretold_and_no_error(stage: Stage) -> None:
+    """It is over at once, and the draft is used up."""
     stage.settings(OFFICE)
     stage.launched("early", ["p1", "p2"], sequence="words")
     stage.run(add_campaign(SHOP, Campaign(id="again", name="again", sequence_id="words"), senders=["grace"]))
@@ -317,15 +317,16 @@ def test_a_launch_that_would_mail_nobody_is_an_error_of_the_check_and_leaves_the
     now = stage.clock.now
     (found,) = stage.go_through(check_draft(SHOP, "again", now=now, routes=["default"], portals={})).problems
 
-    assert (found.severity, found.field) == (Severity.ERROR, "prospects")
+    assert (found.severity, found.field) == (Severity.WARNING, "prospects")
     assert found.problem == (
         "nobody would get anything; a launch would pass over all of them: "
         "have this sequence already (2), not to be mailed (1)"
     )
     assert found.remedy == "import others; who has this sequence already gets another one, in a draft of its own"
-    with pytest.raises(InvalidCampaign, match="prospects: nobody would get anything"):
-        stage.go_through(insist_on_readiness(SHOP, "again", now=now, rules=stage.outbox.rules, portals={}))
-    assert stage.campaign("again").status is CampaignStatus.DRAFT
+    stage.go_through(insist_on_readiness(SHOP, "again", now=now, rules=stage.outbox.rules, portals={}))
+    launched = stage.launch("again")
+    assert (launched.scheduled, launched.skipped) == (0, {"already_scheduled": 2, "suppressed": 1})
+    assert stage.campaign("again").status is CampaignStatus.COMPLETED
 
 
 def test_a_draft_that_was_cancelled_is_checked_before_it_is_launched_again(stage: Stage) -> None:

@@ -201,12 +201,15 @@ def _of_senders(
 
 
 def _of_passed_over(passed: Mapping[str, int], prospects: int) -> Iterator[Problem]:
-    """Some are passed over as a matter of course; where nobody is left, a launch would only use up the draft."""
+    """Some are passed over as a matter of course; where nobody is left, a launch would only use up the draft.
+
+    That is said, and is no error: whoever schedules twice is told so in the result, in whichever campaign.
+    """
     if passed and sum(passed.values()) == prospects:
         reasons = ", ".join(f"{passed_in_words(reason)} ({count:,})" for reason, count in passed.items())
         told = f"nobody would get anything; a launch would pass over all of them: {reasons}"
         other = "; who has this sequence already gets another one, in a draft of its own" if ALREADY in passed else ""
-        yield _error("prospects", told, f"import others{other}")
+        yield _warning("prospects", told, f"import others{other}")
         return
     for reason, count in passed.items():
         told = f"a launch would pass over some of them: {passed_in_words(reason)}"

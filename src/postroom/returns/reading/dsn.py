@@ -10,6 +10,7 @@ from itertools import islice
 from postroom.returns.reading import limits
 from postroom.returns.reading.addresses import header_addresses, is_internal, typed_address
 from postroom.returns.reading.decoding import words
+from postroom.returns.reading.meant import names_the_sender
 from postroom.returns.reading.opening import Opened, Part, raw, read_headers
 from postroom.returns.reading.original import about, original_recipients
 from postroom.returns.reading.prose import said_of
@@ -101,21 +102,27 @@ def _recipient(fields: Message, opened: Opened, *, doubted: bool) -> tuple[Retur
     kind = _ACTIONS.get(raw(fields, "Action").split("(")[0].strip().strip(";").lower()) or _kind(said)
     if kind is None:
         return None
+    verdict = _class(kind, said)
+    if verdict is BounceClass.PERMANENT and (doubted or _is_of_sender(said, opened, names)):
+        verdict = BounceClass.UNDETERMINED
     return kind, Returned(
         address=names[0] if names else "",
         aliases=tuple(names[1:]),
-        bounce_class=_class(kind, said, doubted=doubted),
+        bounce_class=verdict,
         status=said.status,
         code=said.code,
         text=said.text[: limits.SAID],
     )
 
 
-def _class(kind: Return | Unclear, said: Saying, *, doubted: bool) -> BounceClass | None:
-    if kind not in (Return.BOUNCED, Return.DEFERRED):
-        return None
-    verdict = bounce_class(said) if kind is Return.BOUNCED else BounceClass.TRANSIENT
-    return BounceClass.UNDETERMINED if doubted and verdict is BounceClass.PERMANENT else verdict
+def _class(kind: Return | Unclear, said: Saying) -> BounceClass | None:
+    if kind is Return.BOUNCED:
+        return bounce_class(said)
+    return BounceClass.TRANSIENT if kind is Return.DEFERRED else None
+
+
+def _is_of_sender(said: Saying, opened: Opened, names: list[str]) -> bool:
+    return names_the_sender(said.reply or said.text, senders=opened.senders, recipients=names)
 
 
 def _kind(said: Saying) -> Return | None:

@@ -192,6 +192,13 @@ def test_what_may_be_said_of_something_else_proves_nothing(text: str) -> None:
         "550 user unknown",
         "550 unknown user: ada",
         "550 user unknown (in reply to end of DATA command)",
+        "550 5.1.1 user unknown (in reply to end of DATA command)",
+        "550 5.1.1 Denied (in reply to end of DATA command)",
+        "550 5.1.10 RESOLVER.ADR.RecipientNotFound (in reply to end of DATA command)",
+        "550 5.1.2 invalid domain (in reply to end of DATA command)",
+        "SMTP error from remote mail server after end of data: 550 5.1.1 no such user",
+        "SMTP error from remote mail server after pipelined end of data: 550 5.1.1 no such user",
+        "192.0.2.9 failed after I sent the message. Remote host said: 550 5.1.1 no such user",
         "ticket 10554 rcpt 3: user unknown",
         "delivery failed",
         "550-Requested action not taken: mailbox unavailable 550 For explanation visit https://example.org/case?c=r1",
@@ -199,6 +206,19 @@ def test_what_may_be_said_of_something_else_proves_nothing(text: str) -> None:
 )
 def test_what_nobody_explains_is_undetermined(text: str) -> None:
     assert bounce_class(saying(text)) is BounceClass.UNDETERMINED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "550 5.1.1 user unknown (in reply to DATA command)",
+        ">>> DATA <<< 550 5.1.1 user unknown",
+        "550 5.1.1 user unknown",
+    ],
+)
+def test_before_the_content_a_refusal_may_still_be_of_the_recipient(text: str) -> None:
+    """Whoever says everything at once hears of a recipient when the commands have got as far as DATA."""
+    assert bounce_class(saying(text)) is BounceClass.PERMANENT
 
 
 def test_a_status_that_the_reporting_system_guessed_is_no_proof() -> None:

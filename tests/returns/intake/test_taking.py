@@ -7,20 +7,21 @@ import os
 import smtplib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from postroom import EmailId, Outbox, Status
 from postroom.errors import ConfigurationError, PostroomError
-from postroom.returns.intake import Taker
+from postroom.returns.intake import Taken, Taker
 from postroom.returns.intake.listening import server as mail_server
 from postroom.returns.intake.listening import taking
 from postroom.returns.intake.maildir import TAKEN, Maildir
 from postroom.smtpd import MailServer, Protocol
 from postroom.smtpd.server import Place
+from postroom.store.kept_returns import read_return, returns
 from postroom.store.plan import ask_sql
-from postroom.store.returns import returns
 from postroom.store.suppressions import suppressions
 from postroom.testing import ScriptedSmtp
 from postroom.vocabulary import BounceClass, Return, SuppressionReason
@@ -159,10 +160,12 @@ async def listening(outbox: Outbox, protocol: Protocol = Protocol.LMTP) -> Async
         await server.close()
 
 
-def hand_over(port: int, protocol: Protocol, to: list[str], message: bytes) -> dict[str, tuple[int, bytes]]:
+def hand_over(
+    port: int, protocol: Protocol, to: list[str], message: bytes, *, sender: str = ""
+) -> dict[str, tuple[int, bytes]]:
     client = smtplib.LMTP if protocol is Protocol.LMTP else smtplib.SMTP
     with client("127.0.0.1", port) as connection:
-        return connection.sendmail("", to, message)
+        return connection.sendmail(sender, to, message, ["SMTPUTF8"] if not sender.isascii() else [])
 
 
 @pytest.mark.parametrize("protocol", Protocol)
@@ -176,6 +179,78 @@ async def test_a_bounce_handed_over_is_in_the_database_when_it_is_acknowledged(
             assert fate(outbox, ours) == (Return.BOUNCED, BounceClass.PERMANENT)
 
     assert [entry.what for entry in outbox.get(ours).history] == ["bounced"]
+
+
+VACATION = "I am on holiday."
+GATEWAY = """From: "Example mail gateway" <gateway@example.org>
+To: desk@example.org
+Subject: Undeliverable: Hi
+Date: Mon, 9 Mar 2026 12:00:00 +0000
+Message-ID: <gateway1@example.org>
+
+Your message could not be delivered to the following recipient:
+
+<ada@example.org>: 550 5.1.1 user unknown
+
+----- Original message -----
+From: desk@example.org
+To: ada@example.org
+Subject: Hi
+Message-ID: {about}
+
+Hello
+"""
+
+
+@pytest.mark.parametrize("protocol", Protocol)
+async def test_a_message_from_nobody_is_a_programs_however_it_is_written(
+    outbox: Outbox, ours: EmailId, protocol: Protocol
+) -> None:
+    """The envelope may be the only place that says so: an answer without a sign, a report in words of its own."""
+    about = outbox.get(ours).message_id
+    async with listening(outbox, protocol) as server:
+        give = partial(asyncio.to_thread, hand_over, server.place.port, protocol, [RETURN_ADDRESS])
+        await give(reply(about=about, text=VACATION))
+        assert fate(outbox, ours) == (Return.AUTORESPONDED, None)
+        await give(GATEWAY.format(about=about).replace("\n", "\r\n").encode())
+
+    assert fate(outbox, ours) == (Return.BOUNCED, BounceClass.PERMANENT)
+
+
+@pytest.mark.parametrize("protocol", Protocol)
+async def test_a_message_from_somebody_is_what_it_says(outbox: Outbox, ours: EmailId, protocol: Protocol) -> None:
+    about = outbox.get(ours).message_id
+    async with listening(outbox, protocol) as server:
+        await asyncio.to_thread(
+            hand_over, server.place.port, protocol, [RETURN_ADDRESS], reply(about=about), sender="ada@example.org"
+        )
+
+    assert fate(outbox, ours) == (Return.REPLIED, None)
+
+
+async def test_the_sender_of_the_envelope_stands_before_a_message_that_tells_none(
+    outbox: Outbox, ours: EmailId
+) -> None:
+    """What it tells itself is nearer to where it comes from. Either way it is the same message."""
+    plain = bounce(about=outbox.get(ours).message_id)
+    told = b"Received: from mx\r\nReturn-Path: <mx@example.net>\r\n" + plain
+    taken: list[Taken] = []
+    server = mail_server(Taker(outbox), Protocol.LMTP, Place(), takes=taking(outbox.settings), tell=taken.append)
+    await server.open()
+    for message in (plain, told):
+        await asyncio.to_thread(
+            hand_over, server.place.port, Protocol.LMTP, [RETURN_ADDRESS], message, sender="grüße@example.net"
+        )
+    await server.close()
+
+    found = outbox.database.run(read_return(taken[0].noted[0].id))
+    assert found is not None
+    kept = found[1]
+    assert kept is not None
+    assert kept.content == "Return-Path: <grüße@example.net>\r\n".encode() + plain
+    assert kept.size == len(kept.content)
+    assert [each.duplicate for each in taken] == [False, True]
+    assert Taker(outbox).take(plain).duplicate
 
 
 async def test_while_the_database_is_away_messages_are_to_come_again(outbox: Outbox, ours: EmailId) -> None:

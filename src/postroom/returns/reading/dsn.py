@@ -31,6 +31,7 @@ _ACTIONS: dict[str, Return | Unclear] = {
 }
 _BY_RULE = re.compile(r"^reporting-mta:[^\n]{0,20}\binbound-smtp\.[\w.-]{1,60}\.amazonaws\.com", re.I | re.M)
 """Amazon's service for receiving mail takes everything and answers as its customer's rule says."""
+_BETWEEN = re.compile(r"\n[ \t]*\n")
 _FIELD = re.compile(r"^final-recipient:", re.I | re.M)
 _COMMENT = re.compile(r"\(([^()]{3,300})\)")
 _RELAYED = "it was handed on to a system that does not tell what becomes of it"
@@ -42,11 +43,12 @@ def read_report(opened: Opened) -> Reading | None:
     """What a standard report says of every recipient; where they fared differently, of those that fared worst."""
     found: dict[Return | Unclear, list[Returned]] = {}
     standard = opened.of_kind(*KINDS)
-    for part in standard or _inline(opened):
-        doubted = _BY_RULE.search(part.text) is not None or not (standard or is_by_a_system(opened))
-        for fields in islice(_blocks(part), limits.RECIPIENTS):
-            if (one := _recipient(fields, opened, doubted=doubted)) is not None:
-                found.setdefault(one[0], []).append(one[1])
+    inline = [] if standard else _inline(opened)
+    doubted = any(_BY_RULE.search(part.text) for part in standard) or (inline and not is_by_a_system(opened))
+    unnamed = _unnamed(opened)
+    for fields in islice(_blocks(standard or inline), limits.RECIPIENTS):
+        if (one := _recipient(fields, opened, unnamed, doubted=bool(doubted))) is not None:
+            found.setdefault(one[0], []).append(one[1])
     for kind in _WORST:
         if kind in found:
             problem = _RELAYED if kind is Unclear.IRRELEVANT else ""
@@ -61,13 +63,20 @@ def _inline(opened: Opened) -> list[Part]:
     return texts if texts and looks_like_a_report(opened) else []
 
 
+def _unnamed(opened: Opened) -> list[str]:
+    """Whom a block is about that names nobody."""
+    failed = header_addresses(opened.headers.get_all("X-Failed-Recipients", []))
+    return failed[:1] or original_recipients(opened.original)[:1]
+
+
 def _once(found: list[Returned]) -> tuple[Returned, ...]:
     return tuple({each.address: each for each in reversed(found)}.values())[::-1]
 
 
-def _blocks(part: Part) -> Iterator[Message]:
+def _blocks(parts: list[Part]) -> Iterator[Message]:
     """The blocks of fields that speak of a recipient."""
-    for block in islice(re.split(r"\n[ \t]*\n", part.text), limits.RECIPIENTS):
+    blocks = (block for part in parts for block in _BETWEEN.split(part.text))
+    for block in islice(blocks, limits.BLOCKS):
         for fields in _apart(read_headers(block.strip("\n").encode("utf-8", "replace"))):
             if any(name in fields for name in (*_RECIPIENTS, "Action")):
                 yield fields
@@ -90,14 +99,11 @@ def _apart(fields: Message) -> Iterator[Message]:
     yield one
 
 
-def _recipient(fields: Message, opened: Opened, *, doubted: bool) -> tuple[Return | Unclear, Returned] | None:
+def _recipient(
+    fields: Message, opened: Opened, unnamed: list[str], *, doubted: bool
+) -> tuple[Return | Unclear, Returned] | None:
     told = dict.fromkeys(address for name in _RECIPIENTS if (address := typed_address(raw(fields, name))))
-    names = sorted(told, key=is_internal)
-    if not names:
-        names = (
-            header_addresses(opened.headers.get_all("X-Failed-Recipients", []))[:1]
-            or original_recipients(opened.original)[:1]
-        )
+    names = sorted(told, key=is_internal) or unnamed
     said = _said(fields, opened, names)
     kind = _ACTIONS.get(raw(fields, "Action").split("(")[0].strip().strip(";").lower()) or _kind(said)
     if kind is None:

@@ -43,6 +43,8 @@ BOUNCES = {
 
 OTHERS = {
     "delayed": (Return.DEFERRED, "ada@example.org", "dsn"),
+    "exim-delayed": (Return.DEFERRED, "ada@example.org", "flufl"),
+    "gmail-delayed": (Return.DEFERRED, "ada@example.org", "flufl"),
     "delivered": (Return.DELIVERED, "ada.lovelace@mail.example.org", "dsn"),
     "complaint": (Return.COMPLAINED, "ada@example.org", "arf"),
     "complaint-redacted": (Return.COMPLAINED, "ada@example.org", "arf"),
@@ -94,6 +96,19 @@ def test_what_is_no_bounce_is_told_apart(name: str) -> None:
     kind, address, reader = OTHERS[name]
     assert (reading.kind, reading.reader) == (kind, reader)
     assert [each.address for each in reading.recipients] == ([address] if address else [])
+
+
+@pytest.mark.parametrize("name", ["delayed", "exim-delayed", "gmail-delayed"])
+def test_what_is_tried_again_has_not_bounced_with_the_extra_or_without(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`flufl.bounce` calls who is still waited for in such a warning failed."""
+    known = reading_of(name)
+    monkeypatch.setattr(flufl, "scanner", lambda: None)
+
+    assert reading_of(name).kind is known.kind is Return.DEFERRED
+    assert reading_of(name).recipients == known.recipients
+    assert [(each.address, each.bounce_class) for each in known.recipients] == [("ada@example.org", SOFT)]
 
 
 @pytest.mark.parametrize("name", [*BOUNCES, *OTHERS])

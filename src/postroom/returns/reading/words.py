@@ -37,7 +37,7 @@ def read_words(opened: Opened) -> Reading | None:
     named = _named(opened)
     if not named:
         return None
-    kind = Return.DEFERRED if _delays(opened) or goes_on_by_numbers(opened) else Return.BOUNCED
+    kind = Return.DEFERRED if delays(opened) or goes_on_by_numbers(opened) else Return.BOUNCED
     recipients = tuple(returned(opened, address, kind, alone=len(named) == 1) for address in named)
     return Reading(kind=kind, recipients=recipients, about=about(opened), reader="words")
 
@@ -65,7 +65,8 @@ def returned(opened: Opened, address: str, kind: Return, *, alone: bool) -> Retu
     )
 
 
-def _delays(opened: Opened) -> bool:
+def delays(opened: Opened) -> bool:
+    """Whether it says that the other end goes on trying."""
     return _DELAY.search(words(raw(opened.headers, "Subject")) + "\n" + opened.report[:5_000]) is not None
 
 

@@ -64,6 +64,8 @@ OF_THE_SENDER = [
     ("550 shop.example.com: host not found", "5.0.0"),
     ("550 5.1.1 unknown domain shop.example.com.", "5.1.1"),
     ("The domain shop.example.com does not exist", "5.0.0"),
+    ("DNS Error: Address resolution of shop.example.com. failed: Domain name not found", "5.0.0"),
+    ("No MX or A records for shop.example.com", "5.0.0"),
 ]
 
 

@@ -72,6 +72,9 @@ from postroom.vocabulary import BounceClass
         "550 Mottagaren finns inte (in reply to RCPT TO command)",
         "Ihre Nachricht wurde nicht an ada@example.org zugestellt, weil die Adresse nicht gefunden wurde.",
         "DNS Error: DNS type 'mx' lookup of example.org responded with code NXDOMAIN Domain name not found",
+        "DNS Error: Address resolution of example.org. failed: Domain name not found",
+        "DNS Error: Address resolution of example.org failed: Domain name not found",
+        "<ada@example.org>: No MX or A records for example.org",
         "Your message wasn't delivered because the domain example.org couldn't be found. "
         "Check for typos or unnecessary spaces and try again.",
     ],
@@ -127,6 +130,9 @@ def test_an_address_that_does_not_exist_is_permanent(text: str) -> None:
         "550 The return address does not exist. Please verify the address (in reply to RCPT TO command)",
         "550-Callout verification failed: 550 550 unknown user (in reply to RCPT TO command)",
         "DNS Error: DNS type 'mx' lookup of example.org responded with code SERVFAIL",
+        "DNS Error: Address resolution of example.org. failed: Server failure",
+        "550 5.7.1 DNS Error: Address resolution of example.org. failed: Domain name not found",
+        "550 5.7.1 No MX or A records for example.org",
     ],
 )
 def test_what_the_same_address_may_take_the_next_time_is_transient(text: str) -> None:
@@ -166,6 +172,7 @@ def test_what_is_not_there_beside_a_status_of_policy_is_not_the_recipient(text: 
         "550 5.1.2 link points to a nonexistent domain (in reply to end of DATA command)",
         "550 the user has moved (in reply to end of DATA command)",
         "550 Unknown host (in reply to RCPT TO command)",  # by the very host of that domain
+        "550 No MX or A records for example.org (in reply to RCPT TO command)",
         "550 this system has moved (in reply to RCPT TO command)",
         "550 No such user. Please verify your records (in reply to RCPT TO command)",
         "550 domaine de l'expéditeur inexistant (in reply to RCPT TO command)",

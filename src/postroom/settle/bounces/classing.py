@@ -55,7 +55,10 @@ _ASIDE = re.compile(r"\bmessage from (?:a )?bulk sender|\bmailbox is unavailable
 """The same where it was told who does not exist."""
 _ON_ITS_PAGES = "for explanation visit"
 """A large provider's, behind «mailbox unavailable» whatever it refuses, content too: its pages tell what it was."""
-_NO_NAME = "dns type 'mx' lookup of responded with code nxdomain"
+_NO_NAME = re.compile(
+    r"dns type 'mx' lookup of responded with code nxdomain"
+    r"|dns error: address resolution of (?:\. )?failed: domain name not found"
+)
 """A large provider's own look at the recipient's domain; behind it stands advice to try again."""
 _OF_POLICY = ("5.3.", "5.5.", "5.6.", "5.7.")
 """Statuses of the system, the protocol, the content, the policy: what does not exist there may be anything."""
@@ -84,7 +87,7 @@ def _by_words(said: Saying, words: str) -> BounceClass | None:
         return BounceClass.TRANSIENT if refused else None
     if _is_in_no_directory(said, words):
         return BounceClass.PERMANENT
-    if _NO_NAME in words and not said.status.startswith(_OF_POLICY):
+    if _NO_NAME.search(words) and not said.status.startswith(_OF_POLICY):
         return BounceClass.PERMANENT
     if refused:
         return BounceClass.TRANSIENT

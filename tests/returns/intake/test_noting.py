@@ -52,6 +52,14 @@ def test_a_thread_however_long_is_looked_up_to_an_end() -> None:
     assert len(noted(reading)[0].mentions) == MOST_MENTIONS
 
 
+def test_what_is_noted_of_each_recipient_is_what_became_of_them() -> None:
+    ada, bob = Returned(address="ada@example.org"), Returned(address="bob@example.org", kind=Return.DELIVERED)
+
+    found = noted(Reading(kind=Return.BOUNCED, recipients=(ada, bob)))
+
+    assert [each.what for each in found] == ["bounced", "delivered"]
+
+
 def test_a_message_about_however_many_is_noted_to_an_end() -> None:
     many = tuple(Returned(address=f"p{number}@example.org") for number in range(5_000))
 

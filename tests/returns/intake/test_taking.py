@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from postroom import EmailId, Outbox, Status
+from postroom import Email, EmailId, Outbox, Status
 from postroom.errors import ConfigurationError, PostroomError
 from postroom.returns.intake import Taken, Taker
 from postroom.returns.intake.listening import server as mail_server
@@ -75,6 +75,21 @@ def test_the_message_id_of_the_returned_original_tells_as_well(outbox: Outbox, o
 
     assert fate(outbox, ours) == (Return.BOUNCED, BounceClass.TRANSIENT)
     assert suppressed(outbox) == []
+
+
+def test_one_report_tells_of_each_recipient_what_became_of_them(outbox: Outbox) -> None:
+    both = Email(to=["ada@example.org", "bo@example.org"], subject="Hi", text="Hello")
+    id = EmailId(outbox.send(both, durable=True).id)
+    bo = b"Final-Recipient: rfc822; bo@example.org\r\nAction: delivered\r\nStatus: 2.0.0\r\n\r\n"
+    report = bounce(about=outbox.get(id).message_id).replace(b"Final-Recipient", bo + b"Final-Recipient")
+    taken = Taker(outbox).take(report)
+
+    fates = {each.address: each.returned and each.returned.what for each in outbox.get(id).recipients}
+    assert fates == {"ada@example.org": Return.BOUNCED, "bo@example.org": Return.DELIVERED}
+    assert [entry.what for entry in outbox.get(id).history] == ["bounced", "delivered"]
+    assert taken.kind == "bounced"
+    told = [(each["address"], each["kind"]) for each in taken.record()["recipients"]]
+    assert told == [("ada@example.org", "bounced"), ("bo@example.org", "delivered")]
 
 
 def test_answers_and_complaints_are_recorded_on_the_email_they_are_about(outbox: Outbox, ours: EmailId) -> None:

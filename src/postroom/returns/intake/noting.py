@@ -39,7 +39,7 @@ def notes_of(
             source=source,
             source_id=source_id,
             part=part,
-            what=reading.kind.value,
+            what=reading.kind_of(each).value,
             mentions=mentions,
             address=each.address,
             aliases=each.aliases,

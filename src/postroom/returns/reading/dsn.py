@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from email.message import Message
 from itertools import islice
 
@@ -40,7 +41,7 @@ _DIAGNOSTIC_TYPE = re.compile(r"\s*[\w.-]{1,40}\s*;\s*")
 
 
 def read_report(opened: Opened) -> Reading | None:
-    """What a standard report says of every recipient; where they fared differently, of those that fared worst."""
+    """What a standard report says of every recipient; those who fared worst come first, and it is called after them."""
     found: dict[Return | Unclear, list[Returned]] = {}
     standard = opened.of_kind(*KINDS)
     inline = [] if standard else _inline(opened)
@@ -49,12 +50,19 @@ def read_report(opened: Opened) -> Reading | None:
     for fields in islice(_blocks(standard or inline), limits.RECIPIENTS):
         if (one := _recipient(fields, opened, unnamed, doubted=bool(doubted))) is not None:
             found.setdefault(one[0], []).append(one[1])
+    worst = next((kind for kind in _WORST if kind in found), None)
+    if worst is None:
+        return None
+    recipients = _once([*found.pop(worst), *_others(found)])
+    problem = _RELAYED if worst is Unclear.IRRELEVANT else ""
+    return Reading(kind=worst, recipients=recipients, about=about(opened), reader="dsn", problem=problem)
+
+
+def _others(found: dict[Return | Unclear, list[Returned]]) -> Iterator[Returned]:
+    """Who fared better, each with a kind of their own; not who was handed on, for nothing follows from that."""
     for kind in _WORST:
-        if kind in found:
-            problem = _RELAYED if kind is Unclear.IRRELEVANT else ""
-            recipients = _once(found[kind])
-            return Reading(kind=kind, recipients=recipients, about=about(opened), reader="dsn", problem=problem)
-    return None
+        if isinstance(kind, Return):
+            yield from (replace(each, kind=kind) for each in found.get(kind, []))
 
 
 def _inline(opened: Opened) -> list[Part]:
@@ -69,8 +77,11 @@ def _unnamed(opened: Opened) -> list[str]:
     return failed[:1] or original_recipients(opened.original)[:1]
 
 
-def _once(found: list[Returned]) -> tuple[Returned, ...]:
-    return tuple({each.address: each for each in reversed(found)}.values())[::-1]
+def _once(found: Iterable[Returned]) -> tuple[Returned, ...]:
+    once: dict[str, Returned] = {}
+    for each in found:
+        once.setdefault(each.address, each)
+    return tuple(once.values())
 
 
 def _blocks(parts: list[Part]) -> Iterator[Message]:

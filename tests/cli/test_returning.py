@@ -18,6 +18,7 @@ def test_a_message_on_standard_input_is_told_for_programs(postroom: CommandLine)
         "recipients": [
             {
                 "address": "ada@example.org",
+                "kind": "bounced",
                 "class": "permanent",
                 "status": "5.1.1",
                 "code": 550,
@@ -25,6 +26,7 @@ def test_a_message_on_standard_input_is_told_for_programs(postroom: CommandLine)
             },
             {
                 "address": "bo@example.org",
+                "kind": "bounced",
                 "class": "transient",
                 "status": "5.2.2",
                 "code": 552,
@@ -48,6 +50,18 @@ def test_several_files_are_a_list_with_their_names(postroom: CommandLine) -> Non
     assert [first["file"], second["file"]] == names
     assert (first["kind"], first["until"]) == ("autoresponded", "2026-11-30")
     assert (second["kind"], second["feedback"], second["recipients"][0]["class"]) == ("complained", "abuse", None)
+
+
+def test_who_fared_better_than_the_worst_is_told_so(postroom: CommandLine) -> None:
+    mixed = octets_of("postfix-two").replace(b"Action: failed\nStatus: 5.2.2", b"Action: delayed\nStatus: 4.2.2")
+
+    told = postroom("returns", "--dry-run", "--json", input=mixed).json
+    shown = postroom("returns", "--dry-run", input=mixed).out
+
+    kinds = [(each["address"], each["kind"]) for each in told["recipients"]]
+    assert kinds == [("ada@example.org", "bounced"), ("bo@example.org", "deferred")]
+    assert "recipient  ada@example.org permanent 550 5.1.1" in shown
+    assert "recipient  bo@example.org deferred transient" in shown
 
 
 def test_people_are_told_line_by_line(postroom: CommandLine) -> None:

@@ -30,6 +30,9 @@ class Score:
     judged: int = 0
     """Messages of which the class was compared: those whose recipients are right."""
     classes: int = 0
+    coded: int = 0
+    """Of those, messages for which a reply code is known."""
+    codes: int = 0
     wrong: list[str] = field(default_factory=list)
     """Messages from which an address would be suppressed that is neither dead nor has complained."""
 
@@ -38,16 +41,19 @@ class Score:
         self.recipients += other.recipients
         self.judged += other.judged
         self.classes += other.classes
+        self.coded += other.coded
+        self.codes += other.codes
         self.wrong += other.wrong
 
     def row(self, name: str) -> str:
         """A line of the table."""
         recipients, classes = _share(self.recipients, self.messages), _share(self.classes, self.judged)
-        return f"{name:<12}{self.messages:>9}{recipients:>20}{classes:>20}{len(self.wrong):>20}"
+        codes = _share(self.codes, self.coded)
+        return f"{name:<12}{self.messages:>9}{recipients:>20}{classes:>20}{codes:>20}{len(self.wrong):>20}"
 
     @property
     def passes(self) -> bool:
-        """Whether it is as good as it has to be."""
+        """Whether it is as good as it has to be; no consequence hangs on a code."""
         enough = self.recipients >= LOWEST * self.messages and self.classes >= LOWEST * self.judged
         return enough and not self.wrong
 
@@ -59,7 +65,8 @@ def judge(corpus: Path = CORPUS) -> bool:
         print(f"bounces: not judged, for there are no messages in {corpus}")
         return True
     scores, whole = _scores(corpus / "mails", json.loads(expected.read_text("utf-8")))
-    print(f"{'reader':<12}{'messages':>9}{'recipients right':>20}{'class right':>20}{'wrong suppressions':>20}")
+    columns = ("recipients right", "class right", "code right", "wrong suppressions")
+    print(f"{'reader':<12}{'messages':>9}{''.join(f'{column:>20}' for column in columns)}")
     for name, score in sorted(scores.items()):
         print(score.row(name))
     print(whole.row("all"))
@@ -85,11 +92,15 @@ def compare(name: str, reading: Reading, wanted: list[dict[str, Any]]) -> Score:
     found = {each.address: each.bounce_class is BounceClass.PERMANENT for each in reading.recipients}
     right = Counter(found.keys()) == Counter(hard.keys()) if wanted else not any(_suppressed(reading, hard, wanted))
     agrees = bool(wanted) and right and all(hard[address] is dead for address, dead in found.items())
+    codes = {each["recipient"].lower(): int(each["code"]) for each in wanted if each["code"]} if right else {}
+    told = {each.address: each.code for each in reading.recipients if each.address in codes}
     return Score(
         messages=1,
         recipients=int(right),
         judged=int(right and bool(wanted)),
         classes=int(agrees),
+        coded=int(bool(codes)),
+        codes=int(bool(codes) and told == codes),
         wrong=[name] if any(_suppressed(reading, hard, wanted)) else [],
     )
 

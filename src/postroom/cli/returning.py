@@ -81,7 +81,7 @@ def record(reading: Reading) -> dict[str, Any]:
     """A reading for programs."""
     return {
         "kind": reading.kind.value,
-        "recipients": [_recipient(each) for each in reading.recipients],
+        "recipients": [_recipient(reading, each) for each in reading.recipients],
         "message_id": reading.message_id,
         "about": list(reading.about),
         "until": reading.until and reading.until.isoformat(),
@@ -91,9 +91,10 @@ def record(reading: Reading) -> dict[str, Any]:
     }
 
 
-def _recipient(returned: Returned) -> dict[str, Any]:
+def _recipient(reading: Reading, returned: Returned) -> dict[str, Any]:
     return {
         "address": returned.address,
+        "kind": reading.kind_of(returned).value,
         "class": returned.bounce_class and returned.bounce_class.value,
         "status": returned.status,
         "code": returned.code,
@@ -124,7 +125,8 @@ def _lines(reading: Reading, name: str) -> Iterator[tuple[str, str]]:
     yield from ((label, value) for label, value in told.items() if value)
     for each in reading.recipients:
         code = "" if each.code is None else str(each.code)
-        facts = (each.address or "somebody", each.bounce_class or "", code, each.status, each.text)
+        kind, verdict = each.kind or "", each.bounce_class or ""
+        facts = (each.address or "somebody", kind, verdict, code, each.status, each.text)
         yield "recipient", " ".join(filter(None, facts))
 
 

@@ -202,12 +202,13 @@ def _as_line(taken: Taken) -> str:
     """In short, and without addresses: what a service prints is a log."""
     if taken.duplicate:
         return f"{taken.kind}: known already"
-    return f"{taken.kind}: " + "; ".join(_in_words(each) for each in taken.noted)
+    return f"{taken.kind}: " + "; ".join(_in_words(each, taken.kind) for each in taken.noted)
 
 
-def _in_words(noted: Noted) -> str:
+def _in_words(noted: Noted, kind: str) -> str:
     note = noted.note
-    said = " ".join(str(part) for part in (note.bounce_class, note.code, note.status) if part)
+    other = note.what if note.what != kind else ""
+    said = " ".join(str(part) for part in (other, note.bounce_class, note.code, note.status) if part)
     about = f"email {noted.email_id}" if noted.email_id else "about no email that is known"
     parts = (said, about, note.problem, "mailed no more" if noted.suppressed else "")
     return ", ".join(part for part in parts if part)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from postroom.compose.return_path import ReturnPath
-from postroom.returns.intake.noting import MOST_MENTIONS, notes_of
+from postroom.returns.intake.noting import MOST_MENTIONS, MOST_NOTES, notes_of
 from postroom.returns.reading import Reading, Returned, Unclear
 from postroom.store.ids import new_id
 from postroom.store.returns import Mention, Note
@@ -50,6 +50,20 @@ def test_a_thread_however_long_is_looked_up_to_an_end() -> None:
     reading = Reading(kind=Return.REPLIED, about=tuple(message_id(new_id()) for _ in range(500)))
 
     assert len(noted(reading)[0].mentions) == MOST_MENTIONS
+
+
+def test_what_is_noted_of_each_recipient_is_what_became_of_them() -> None:
+    ada, bob = Returned(address="ada@example.org"), Returned(address="bob@example.org", kind=Return.DELIVERED)
+
+    found = noted(Reading(kind=Return.BOUNCED, recipients=(ada, bob)))
+
+    assert [each.what for each in found] == ["bounced", "delivered"]
+
+
+def test_a_message_about_however_many_is_noted_to_an_end() -> None:
+    many = tuple(Returned(address=f"p{number}@example.org") for number in range(5_000))
+
+    assert len(noted(Reading(kind=Return.BOUNCED, recipients=many))) == MOST_NOTES
 
 
 def test_each_recipient_is_a_part_and_a_message_about_nobody_is_one() -> None:

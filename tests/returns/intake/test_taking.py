@@ -7,24 +7,27 @@ import os
 import smtplib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from postroom import EmailId, Outbox, Status
+from postroom import Email, EmailId, Outbox, Status
 from postroom.errors import ConfigurationError, PostroomError
-from postroom.returns.intake import Taker
+from postroom.returns.intake import Taken, Taker
 from postroom.returns.intake.listening import server as mail_server
 from postroom.returns.intake.listening import taking
 from postroom.returns.intake.maildir import TAKEN, Maildir
+from postroom.returns.intake.noting import MOST_NOTES
 from postroom.smtpd import MailServer, Protocol
 from postroom.smtpd.server import Place
+from postroom.store.kept_returns import read_return, returns
 from postroom.store.plan import ask_sql
-from postroom.store.returns import returns
 from postroom.store.suppressions import suppressions
 from postroom.testing import ScriptedSmtp
 from postroom.vocabulary import BounceClass, Return, SuppressionReason
 from tests.returns.intake.post import RETURN_ADDRESS, bounce, complaint, maildir, reply
+from tests.returns.reading.test_hostile import BLOCKS, in_parts
 
 
 def sender_of(outbox: Outbox, id: EmailId) -> str:
@@ -72,6 +75,21 @@ def test_the_message_id_of_the_returned_original_tells_as_well(outbox: Outbox, o
 
     assert fate(outbox, ours) == (Return.BOUNCED, BounceClass.TRANSIENT)
     assert suppressed(outbox) == []
+
+
+def test_one_report_tells_of_each_recipient_what_became_of_them(outbox: Outbox) -> None:
+    both = Email(to=["ada@example.org", "bo@example.org"], subject="Hi", text="Hello")
+    id = EmailId(outbox.send(both, durable=True).id)
+    bo = b"Final-Recipient: rfc822; bo@example.org\r\nAction: delivered\r\nStatus: 2.0.0\r\n\r\n"
+    report = bounce(about=outbox.get(id).message_id).replace(b"Final-Recipient", bo + b"Final-Recipient")
+    taken = Taker(outbox).take(report)
+
+    fates = {each.address: each.returned and each.returned.what for each in outbox.get(id).recipients}
+    assert fates == {"ada@example.org": Return.BOUNCED, "bo@example.org": Return.DELIVERED}
+    assert [entry.what for entry in outbox.get(id).history] == ["bounced", "delivered"]
+    assert taken.kind == "bounced"
+    told = [(each["address"], each["kind"]) for each in taken.record()["recipients"]]
+    assert told == [("ada@example.org", "bounced"), ("bo@example.org", "delivered")]
 
 
 def test_answers_and_complaints_are_recorded_on_the_email_they_are_about(outbox: Outbox, ours: EmailId) -> None:
@@ -133,6 +151,7 @@ HOSTILE = {
     "a charset that is none": bounce().replace(b"text/plain", b"text/plain; charset=x-none\xff"),
     "half a character": bounce().replace(b"no such user", b"no \xc3 user \xed\xa0\x80"),
     "a thousand recipients": bounce().replace(b"Final-Recipient", MANY + b"Final-Recipient"),
+    "recipients in many reports": in_parts(20, BLOCKS["recipients"]),
 }
 
 
@@ -142,7 +161,7 @@ def test_whatever_comes_is_kept_once_and_stops_nothing(outbox: Outbox, name: str
     taken, again = taker.take(HOSTILE[name]), taker.take(HOSTILE[name])
 
     assert (taken.duplicate, again.duplicate) == (False, True)
-    assert len(outbox.database.run(returns(limit=10_000))) == len(taken.noted)
+    assert len(outbox.database.run(returns(limit=10_000))) == len(taken.noted) <= MOST_NOTES
     assert suppressed(outbox) == []
 
 
@@ -159,10 +178,12 @@ async def listening(outbox: Outbox, protocol: Protocol = Protocol.LMTP) -> Async
         await server.close()
 
 
-def hand_over(port: int, protocol: Protocol, to: list[str], message: bytes) -> dict[str, tuple[int, bytes]]:
+def hand_over(
+    port: int, protocol: Protocol, to: list[str], message: bytes, *, sender: str = ""
+) -> dict[str, tuple[int, bytes]]:
     client = smtplib.LMTP if protocol is Protocol.LMTP else smtplib.SMTP
     with client("127.0.0.1", port) as connection:
-        return connection.sendmail("", to, message)
+        return connection.sendmail(sender, to, message, ["SMTPUTF8"] if not sender.isascii() else [])
 
 
 @pytest.mark.parametrize("protocol", Protocol)
@@ -176,6 +197,78 @@ async def test_a_bounce_handed_over_is_in_the_database_when_it_is_acknowledged(
             assert fate(outbox, ours) == (Return.BOUNCED, BounceClass.PERMANENT)
 
     assert [entry.what for entry in outbox.get(ours).history] == ["bounced"]
+
+
+VACATION = "I am on holiday."
+GATEWAY = """From: "Example mail gateway" <gateway@example.org>
+To: desk@example.org
+Subject: Undeliverable: Hi
+Date: Mon, 9 Mar 2026 12:00:00 +0000
+Message-ID: <gateway1@example.org>
+
+Your message could not be delivered to the following recipient:
+
+<ada@example.org>: 550 5.1.1 user unknown
+
+----- Original message -----
+From: desk@example.org
+To: ada@example.org
+Subject: Hi
+Message-ID: {about}
+
+Hello
+"""
+
+
+@pytest.mark.parametrize("protocol", Protocol)
+async def test_a_message_from_nobody_is_a_programs_however_it_is_written(
+    outbox: Outbox, ours: EmailId, protocol: Protocol
+) -> None:
+    """The envelope may be the only place that says so: an answer without a sign, a report in words of its own."""
+    about = outbox.get(ours).message_id
+    async with listening(outbox, protocol) as server:
+        give = partial(asyncio.to_thread, hand_over, server.place.port, protocol, [RETURN_ADDRESS])
+        await give(reply(about=about, text=VACATION))
+        assert fate(outbox, ours) == (Return.AUTORESPONDED, None)
+        await give(GATEWAY.format(about=about).replace("\n", "\r\n").encode())
+
+    assert fate(outbox, ours) == (Return.BOUNCED, BounceClass.PERMANENT)
+
+
+@pytest.mark.parametrize("protocol", Protocol)
+async def test_a_message_from_somebody_is_what_it_says(outbox: Outbox, ours: EmailId, protocol: Protocol) -> None:
+    about = outbox.get(ours).message_id
+    async with listening(outbox, protocol) as server:
+        await asyncio.to_thread(
+            hand_over, server.place.port, protocol, [RETURN_ADDRESS], reply(about=about), sender="ada@example.org"
+        )
+
+    assert fate(outbox, ours) == (Return.REPLIED, None)
+
+
+async def test_the_sender_of_the_envelope_stands_before_a_message_that_tells_none(
+    outbox: Outbox, ours: EmailId
+) -> None:
+    """What it tells itself is nearer to where it comes from. Either way it is the same message."""
+    plain = bounce(about=outbox.get(ours).message_id)
+    told = b"Received: from mx\r\nReturn-Path: <mx@example.net>\r\n" + plain
+    taken: list[Taken] = []
+    server = mail_server(Taker(outbox), Protocol.LMTP, Place(), takes=taking(outbox.settings), tell=taken.append)
+    await server.open()
+    for message in (plain, told):
+        await asyncio.to_thread(
+            hand_over, server.place.port, Protocol.LMTP, [RETURN_ADDRESS], message, sender="grüße@example.net"
+        )
+    await server.close()
+
+    found = outbox.database.run(read_return(taken[0].noted[0].id))
+    assert found is not None
+    kept = found[1]
+    assert kept is not None
+    assert kept.content == "Return-Path: <grüße@example.net>\r\n".encode() + plain
+    assert kept.size == len(kept.content)
+    assert [each.duplicate for each in taken] == [False, True]
+    assert Taker(outbox).take(plain).duplicate
 
 
 async def test_while_the_database_is_away_messages_are_to_come_again(outbox: Outbox, ours: EmailId) -> None:

@@ -90,6 +90,35 @@ def test_work_ends_with_the_limits_however_long_a_message_is(shape: str) -> None
     assert longer <= 1.1 * long + 200
 
 
+def in_parts(count: int, block: Callable[[int], bytes]) -> bytes:
+    """A report in so many parts, each of a thousand blocks."""
+    parts = (b"".join(block(1_000 * part + n) for n in range(1_000)) for part in range(count))
+    return REPORT + b"".join(b"--b\nContent-Type: message/delivery-status\n\n" + part for part in parts)
+
+
+BLOCKS: dict[str, Callable[[int], bytes]] = {
+    "recipients": lambda n: b"Final-Recipient: a%d@b.c\nAction: failed\n\n" % n,
+    "nobody": lambda n: b"Action: failed\nX-Number: %d\n\n" % n,
+    "nothing": lambda n: b"X-Number: %d\n\n" % n,
+}
+
+
+@pytest.mark.parametrize("shape", BLOCKS)
+def test_a_report_in_many_parts_is_no_more_work_than_one_in_few(shape: str) -> None:
+    few, many = in_parts(4, BLOCKS[shape]), in_parts(80, BLOCKS[shape])
+
+    assert work(many) <= 1.1 * work(few) + 5_000
+    assert len(read(many).recipients) <= limits.RECIPIENTS
+
+
+def test_whom_an_email_was_for_is_read_once_for_all_who_are_not_named() -> None:
+    def report(addresses: int) -> bytes:
+        to = b"To: " + b"<a@b.example>, " * addresses + b"\n"
+        return in_parts(1, BLOCKS["nobody"]) + b"--b\nContent-Type: text/rfc822-headers\n\n" + to * 20
+
+    assert work(report(100)) <= work(report(1)) + 100_000
+
+
 @pytest.mark.parametrize("shape", GROWING)
 def test_no_text_is_searched_beyond_its_limit(shape: str) -> None:
     message = opened(GROWING[shape](300_000))

@@ -12,8 +12,8 @@ from tests.judges import bounces
 from tests.returns.reading.mailbag import octets_of
 
 
-def expected(address: str, *, hard: bool = False, feedback: str = "") -> dict[str, Any]:
-    return {"recipient": address, "hard": hard, "feedback": feedback}
+def expected(address: str, *, hard: bool = False, feedback: str = "", code: str = "") -> dict[str, Any]:
+    return {"recipient": address, "hard": hard, "feedback": feedback, "code": code}
 
 
 def corpus(folder: Path, wanted: dict[str, list[dict[str, Any]]]) -> Path:
@@ -32,8 +32,23 @@ def test_what_is_read_right_passes(tmp_path: Path, capsys: pytest.CaptureFixture
 
     assert passes
     assert capsys.readouterr().out.splitlines()[-1].split() == [
-        *["all", "3", "3", "of", "3", "(100.0%)", "2", "of", "2", "(100.0%)", "0"],
+        *["all", "3", "3", "of", "3", "(100.0%)", "2", "of", "2", "(100.0%)", "–", "0"],
     ]
+
+
+def test_codes_are_counted_where_one_is_known_and_are_no_bar(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right = [expected("ada@example.org", hard=True, code="550"), expected("bo@example.org", code="552")]
+    wrong = [expected("ada@example.org", hard=True, code="551")]
+    elsewhere = [expected("bo@example.org", code="552")]
+    score = bounces.Score()
+    for name, wanted in (("postfix-two", right), ("postfix-unknown", wrong), ("exim-full", elsewhere)):
+        score.add(bounces.compare(name, bounces.read(octets_of(name)), wanted))
+
+    assert (score.codes, score.coded) == (1, 2)
+    assert bounces.judge(corpus(tmp_path, {"postfix-unknown": wrong}))
+    assert "0 of 1 (0.0%)" in capsys.readouterr().out.splitlines()[-1]
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,8 @@ BOUNCES = {
 
 OTHERS = {
     "delayed": (Return.DEFERRED, "ada@example.org", "dsn"),
+    "exim-delayed": (Return.DEFERRED, "ada@example.org", "flufl"),
+    "gmail-delayed": (Return.DEFERRED, "ada@example.org", "flufl"),
     "delivered": (Return.DELIVERED, "ada.lovelace@mail.example.org", "dsn"),
     "complaint": (Return.COMPLAINED, "ada@example.org", "arf"),
     "complaint-redacted": (Return.COMPLAINED, "ada@example.org", "arf"),
@@ -94,6 +96,19 @@ def test_what_is_no_bounce_is_told_apart(name: str) -> None:
     kind, address, reader = OTHERS[name]
     assert (reading.kind, reading.reader) == (kind, reader)
     assert [each.address for each in reading.recipients] == ([address] if address else [])
+
+
+@pytest.mark.parametrize("name", ["delayed", "exim-delayed", "gmail-delayed"])
+def test_what_is_tried_again_has_not_bounced_with_the_extra_or_without(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`flufl.bounce` calls who is still waited for in such a warning failed."""
+    known = reading_of(name)
+    monkeypatch.setattr(flufl, "scanner", lambda: None)
+
+    assert reading_of(name).kind is known.kind is Return.DEFERRED
+    assert reading_of(name).recipients == known.recipients
+    assert [(each.address, each.bounce_class) for each in known.recipients] == [("ada@example.org", SOFT)]
 
 
 @pytest.mark.parametrize("name", [*BOUNCES, *OTHERS])
@@ -211,12 +226,36 @@ def test_letters_that_a_report_had_to_describe_are_read(written: str, address: s
     assert [each.address for each in read(told).recipients] == [address]
 
 
-def test_a_report_of_several_fates_tells_of_the_worst() -> None:
-    octets = octets_of("postfix-two").replace(b"Action: failed\nStatus: 5.2.2", b"Action: delayed\nStatus: 4.2.2")
+@pytest.mark.parametrize(
+    ("first", "second", "kinds"),
+    [
+        ("failed", "delayed", {"ada": (Return.BOUNCED, DEAD), "bo": (Return.DEFERRED, SOFT)}),
+        ("delayed", "failed", {"bo": (Return.BOUNCED, SOFT), "ada": (Return.DEFERRED, SOFT)}),
+        ("delivered", "failed", {"bo": (Return.BOUNCED, SOFT), "ada": (Return.DELIVERED, None)}),
+        ("delivered", "delayed", {"bo": (Return.DEFERRED, SOFT), "ada": (Return.DELIVERED, None)}),
+        ("relayed", "failed", {"bo": (Return.BOUNCED, SOFT)}),
+        ("relayed", "relayed", {"ada": (Unclear.IRRELEVANT, None), "bo": (Unclear.IRRELEVANT, None)}),
+    ],
+)
+def test_each_recipient_of_a_report_has_a_fate_of_their_own(
+    first: str, second: str, kinds: dict[str, tuple[Return | Unclear, BounceClass | None]]
+) -> None:
+    """The message is called after the worst, and those that fared worst stand first."""
+    head, ada, bo = octets_of("postfix-two").split(b"Action: failed")
+    reading = read(head + f"Action: {first}".encode() + ada + f"Action: {second}".encode() + bo)
 
-    reading = read(octets)
+    found = [(each.address.partition("@")[0], reading.kind_of(each), each.bounce_class) for each in reading.recipients]
+    assert found == [(name, *kind) for name, kind in kinds.items()]
+    assert reading.kind is found[0][1]
 
-    assert (reading.kind, [each.address for each in reading.recipients]) == (Return.BOUNCED, ["ada@example.org"])
+
+def test_a_recipient_of_whom_two_things_are_told_has_the_worse_of_them() -> None:
+    head, ada, bo = octets_of("postfix-two").replace(b"bo@", b"ada@").split(b"Action: failed")
+    reading = read(head + b"Action: delivered" + ada + b"Action: failed" + bo)
+
+    assert [(each.address, reading.kind_of(each)) for each in reading.recipients] == [
+        ("ada@example.org", Return.BOUNCED)
+    ]
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,9 @@ from postroom.vocabulary import BounceClass
         "550 Mottagaren finns inte (in reply to RCPT TO command)",
         "Ihre Nachricht wurde nicht an ada@example.org zugestellt, weil die Adresse nicht gefunden wurde.",
         "DNS Error: DNS type 'mx' lookup of example.org responded with code NXDOMAIN Domain name not found",
+        "DNS Error: Address resolution of example.org. failed: Domain name not found",
+        "DNS Error: Address resolution of example.org failed: Domain name not found",
+        "<ada@example.org>: No MX or A records for example.org",
         "Your message wasn't delivered because the domain example.org couldn't be found. "
         "Check for typos or unnecessary spaces and try again.",
     ],
@@ -127,6 +130,9 @@ def test_an_address_that_does_not_exist_is_permanent(text: str) -> None:
         "550 The return address does not exist. Please verify the address (in reply to RCPT TO command)",
         "550-Callout verification failed: 550 550 unknown user (in reply to RCPT TO command)",
         "DNS Error: DNS type 'mx' lookup of example.org responded with code SERVFAIL",
+        "DNS Error: Address resolution of example.org. failed: Server failure",
+        "550 5.7.1 DNS Error: Address resolution of example.org. failed: Domain name not found",
+        "550 5.7.1 No MX or A records for example.org",
     ],
 )
 def test_what_the_same_address_may_take_the_next_time_is_transient(text: str) -> None:
@@ -166,6 +172,7 @@ def test_what_is_not_there_beside_a_status_of_policy_is_not_the_recipient(text: 
         "550 5.1.2 link points to a nonexistent domain (in reply to end of DATA command)",
         "550 the user has moved (in reply to end of DATA command)",
         "550 Unknown host (in reply to RCPT TO command)",  # by the very host of that domain
+        "550 No MX or A records for example.org (in reply to RCPT TO command)",
         "550 this system has moved (in reply to RCPT TO command)",
         "550 No such user. Please verify your records (in reply to RCPT TO command)",
         "550 domaine de l'expéditeur inexistant (in reply to RCPT TO command)",
@@ -192,6 +199,13 @@ def test_what_may_be_said_of_something_else_proves_nothing(text: str) -> None:
         "550 user unknown",
         "550 unknown user: ada",
         "550 user unknown (in reply to end of DATA command)",
+        "550 5.1.1 user unknown (in reply to end of DATA command)",
+        "550 5.1.1 Denied (in reply to end of DATA command)",
+        "550 5.1.10 RESOLVER.ADR.RecipientNotFound (in reply to end of DATA command)",
+        "550 5.1.2 invalid domain (in reply to end of DATA command)",
+        "SMTP error from remote mail server after end of data: 550 5.1.1 no such user",
+        "SMTP error from remote mail server after pipelined end of data: 550 5.1.1 no such user",
+        "192.0.2.9 failed after I sent the message. Remote host said: 550 5.1.1 no such user",
         "ticket 10554 rcpt 3: user unknown",
         "delivery failed",
         "550-Requested action not taken: mailbox unavailable 550 For explanation visit https://example.org/case?c=r1",
@@ -199,6 +213,19 @@ def test_what_may_be_said_of_something_else_proves_nothing(text: str) -> None:
 )
 def test_what_nobody_explains_is_undetermined(text: str) -> None:
     assert bounce_class(saying(text)) is BounceClass.UNDETERMINED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "550 5.1.1 user unknown (in reply to DATA command)",
+        ">>> DATA <<< 550 5.1.1 user unknown",
+        "550 5.1.1 user unknown",
+    ],
+)
+def test_before_the_content_a_refusal_may_still_be_of_the_recipient(text: str) -> None:
+    """Whoever says everything at once hears of a recipient when the commands have got as far as DATA."""
+    assert bounce_class(saying(text)) is BounceClass.PERMANENT
 
 
 def test_a_status_that_the_reporting_system_guessed_is_no_proof() -> None:

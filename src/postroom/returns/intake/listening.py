@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Sequence
 
 from postroom.compose.return_path import checked_return_address
@@ -10,11 +11,15 @@ from postroom.config import Settings
 from postroom.errors import ConfigurationError
 from postroom.logs import logger
 from postroom.returns.intake.taking import READ, Taken, Taker
+from postroom.returns.reading.limits import HEADERS
 from postroom.smtpd import MailServer, Protocol, Received, Reception
 from postroom.smtpd.server import Place
 
 AT_ONCE = 4
 """Messages that are read at the same time; each may be as large as `READ`."""
+
+_BODY = re.compile(rb"\r?\n\r?\n")
+_PATH = re.compile(rb"^return-path:", re.IGNORECASE | re.MULTILINE)
 
 
 def server(
@@ -29,9 +34,13 @@ def server(
     turn = asyncio.Semaphore(AT_ONCE)
 
     async def keep(received: Received) -> str:
+        path = return_path(received)
         async with turn:
             taken = await asyncio.to_thread(
-                taker.take, received.content, size=received.size, delivered_to=received.recipients
+                taker.take,
+                path + received.content,
+                size=len(path) + received.size,
+                delivered_to=received.recipients,
             )
         try:
             tell(taken)
@@ -40,6 +49,15 @@ def server(
         return "250 2.0.0 known already" if taken.duplicate else "250 2.0.0 taken in"
 
     return MailServer(Reception(protocol=protocol, takes=takes, keep=keep, kept=READ), place)
+
+
+def return_path(received: Received) -> bytes:
+    """The line that tells the envelope's sender, as whoever delivers a message writes it; empty where it has one.
+
+    That nobody sent a message may be the only sign that no person did.
+    """
+    headers = _BODY.split(received.content[:HEADERS], maxsplit=1)[0]
+    return b"" if _PATH.search(headers) else f"Return-Path: <{received.sender}>\r\n".encode()
 
 
 def taking(settings: Settings, domains: Sequence[str] = ()) -> Callable[[str], bool]:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from uuid import UUID
 
 from postroom.compose.return_path import ReturnPath
-from postroom.returns.reading import Reading, Returned
+from postroom.returns.reading import Reading, Returned, limits
 from postroom.store.returns import Mention, Note
 from postroom.vocabulary import EmailId
 
+MOST_NOTES = limits.RECIPIENTS
+"""Recipients of one message that are noted, each a row of one transaction."""
 MOST_MENTIONS = 50
 """Emails that are looked up for one message; a thread may be as long as somebody likes."""
 _MESSAGE_ID = re.compile(r"<([0-9a-f]{32})@[^<>\s]+>", re.ASCII | re.IGNORECASE)
@@ -36,7 +39,7 @@ def notes_of(
             source=source,
             source_id=source_id,
             part=part,
-            what=reading.kind.value,
+            what=reading.kind_of(each).value,
             mentions=mentions,
             address=each.address,
             aliases=each.aliases,
@@ -52,7 +55,7 @@ def notes_of(
             objected=reading.objected,
             author=reading.author,
         )
-        for part, each in enumerate(reading.recipients or (_NOBODY,))
+        for part, each in enumerate(islice(reading.recipients or (_NOBODY,), MOST_NOTES))
     ]
 
 

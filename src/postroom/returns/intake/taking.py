@@ -33,7 +33,7 @@ class Taken:
 
     @property
     def kind(self) -> str:
-        """What it was taken for: what it says, or, where only its author tells, an answer."""
+        """What it was taken for: what it says, of several the worst, or, where only its author tells, an answer."""
         return self.noted[0].note.what
 
     @property
@@ -57,6 +57,7 @@ def _recipient(noted: Noted) -> dict[str, Any]:
     return {
         "id": noted.id,
         "address": note.address,
+        "kind": note.what,
         "class": note.bounce_class,
         "status": note.status,
         "code": note.code,

@@ -35,6 +35,11 @@ def addresses_in(text: str) -> list[str]:
     return list(dict.fromkeys(each for each in found if each))
 
 
+def without_addresses(text: str) -> str:
+    """A text with nothing where its addresses stand."""
+    return _ADDRESS.sub(" ", text)
+
+
 def tidy(written: str) -> str:
     """An address in lower case without brackets and marks around it; empty where it is none."""
     bare = written.strip().strip(_EDGES.replace('"', "")).lower()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from email.message import Message
 from itertools import islice
 
 from postroom.returns.reading import limits
 from postroom.returns.reading.addresses import header_addresses, is_internal, typed_address
 from postroom.returns.reading.decoding import words
+from postroom.returns.reading.meant import names_the_sender
 from postroom.returns.reading.opening import Opened, Part, raw, read_headers
 from postroom.returns.reading.original import about, original_recipients
 from postroom.returns.reading.prose import said_of
@@ -30,6 +32,7 @@ _ACTIONS: dict[str, Return | Unclear] = {
 }
 _BY_RULE = re.compile(r"^reporting-mta:[^\n]{0,20}\binbound-smtp\.[\w.-]{1,60}\.amazonaws\.com", re.I | re.M)
 """Amazon's service for receiving mail takes everything and answers as its customer's rule says."""
+_BETWEEN = re.compile(r"\n[ \t]*\n")
 _FIELD = re.compile(r"^final-recipient:", re.I | re.M)
 _COMMENT = re.compile(r"\(([^()]{3,300})\)")
 _RELAYED = "it was handed on to a system that does not tell what becomes of it"
@@ -38,20 +41,28 @@ _DIAGNOSTIC_TYPE = re.compile(r"\s*[\w.-]{1,40}\s*;\s*")
 
 
 def read_report(opened: Opened) -> Reading | None:
-    """What a standard report says of every recipient; where they fared differently, of those that fared worst."""
+    """What a standard report says of every recipient; those who fared worst come first, and it is called after them."""
     found: dict[Return | Unclear, list[Returned]] = {}
     standard = opened.of_kind(*KINDS)
-    for part in standard or _inline(opened):
-        doubted = _BY_RULE.search(part.text) is not None or not (standard or is_by_a_system(opened))
-        for fields in islice(_blocks(part), limits.RECIPIENTS):
-            if (one := _recipient(fields, opened, doubted=doubted)) is not None:
-                found.setdefault(one[0], []).append(one[1])
+    inline = [] if standard else _inline(opened)
+    doubted = any(_BY_RULE.search(part.text) for part in standard) or (inline and not is_by_a_system(opened))
+    unnamed = _unnamed(opened)
+    for fields in islice(_blocks(standard or inline), limits.RECIPIENTS):
+        if (one := _recipient(fields, opened, unnamed, doubted=bool(doubted))) is not None:
+            found.setdefault(one[0], []).append(one[1])
+    worst = next((kind for kind in _WORST if kind in found), None)
+    if worst is None:
+        return None
+    recipients = _once([*found.pop(worst), *_others(found)])
+    problem = _RELAYED if worst is Unclear.IRRELEVANT else ""
+    return Reading(kind=worst, recipients=recipients, about=about(opened), reader="dsn", problem=problem)
+
+
+def _others(found: dict[Return | Unclear, list[Returned]]) -> Iterator[Returned]:
+    """Who fared better, each with a kind of their own; not who was handed on, for nothing follows from that."""
     for kind in _WORST:
-        if kind in found:
-            problem = _RELAYED if kind is Unclear.IRRELEVANT else ""
-            recipients = _once(found[kind])
-            return Reading(kind=kind, recipients=recipients, about=about(opened), reader="dsn", problem=problem)
-    return None
+        if isinstance(kind, Return):
+            yield from (replace(each, kind=kind) for each in found.get(kind, []))
 
 
 def _inline(opened: Opened) -> list[Part]:
@@ -60,13 +71,23 @@ def _inline(opened: Opened) -> list[Part]:
     return texts if texts and looks_like_a_report(opened) else []
 
 
-def _once(found: list[Returned]) -> tuple[Returned, ...]:
-    return tuple({each.address: each for each in reversed(found)}.values())[::-1]
+def _unnamed(opened: Opened) -> list[str]:
+    """Whom a block is about that names nobody."""
+    failed = header_addresses(opened.headers.get_all("X-Failed-Recipients", []))
+    return failed[:1] or original_recipients(opened.original)[:1]
 
 
-def _blocks(part: Part) -> Iterator[Message]:
+def _once(found: Iterable[Returned]) -> tuple[Returned, ...]:
+    once: dict[str, Returned] = {}
+    for each in found:
+        once.setdefault(each.address, each)
+    return tuple(once.values())
+
+
+def _blocks(parts: list[Part]) -> Iterator[Message]:
     """The blocks of fields that speak of a recipient."""
-    for block in islice(re.split(r"\n[ \t]*\n", part.text), limits.RECIPIENTS):
+    blocks = (block for part in parts for block in _BETWEEN.split(part.text))
+    for block in islice(blocks, limits.BLOCKS):
         for fields in _apart(read_headers(block.strip("\n").encode("utf-8", "replace"))):
             if any(name in fields for name in (*_RECIPIENTS, "Action")):
                 yield fields
@@ -89,33 +110,36 @@ def _apart(fields: Message) -> Iterator[Message]:
     yield one
 
 
-def _recipient(fields: Message, opened: Opened, *, doubted: bool) -> tuple[Return | Unclear, Returned] | None:
+def _recipient(
+    fields: Message, opened: Opened, unnamed: list[str], *, doubted: bool
+) -> tuple[Return | Unclear, Returned] | None:
     told = dict.fromkeys(address for name in _RECIPIENTS if (address := typed_address(raw(fields, name))))
-    names = sorted(told, key=is_internal)
-    if not names:
-        names = (
-            header_addresses(opened.headers.get_all("X-Failed-Recipients", []))[:1]
-            or original_recipients(opened.original)[:1]
-        )
+    names = sorted(told, key=is_internal) or unnamed
     said = _said(fields, opened, names)
     kind = _ACTIONS.get(raw(fields, "Action").split("(")[0].strip().strip(";").lower()) or _kind(said)
     if kind is None:
         return None
+    verdict = _class(kind, said)
+    if verdict is BounceClass.PERMANENT and (doubted or _is_of_sender(said, opened, names)):
+        verdict = BounceClass.UNDETERMINED
     return kind, Returned(
         address=names[0] if names else "",
         aliases=tuple(names[1:]),
-        bounce_class=_class(kind, said, doubted=doubted),
+        bounce_class=verdict,
         status=said.status,
         code=said.code,
         text=said.text[: limits.SAID],
     )
 
 
-def _class(kind: Return | Unclear, said: Saying, *, doubted: bool) -> BounceClass | None:
-    if kind not in (Return.BOUNCED, Return.DEFERRED):
-        return None
-    verdict = bounce_class(said) if kind is Return.BOUNCED else BounceClass.TRANSIENT
-    return BounceClass.UNDETERMINED if doubted and verdict is BounceClass.PERMANENT else verdict
+def _class(kind: Return | Unclear, said: Saying) -> BounceClass | None:
+    if kind is Return.BOUNCED:
+        return bounce_class(said)
+    return BounceClass.TRANSIENT if kind is Return.DEFERRED else None
+
+
+def _is_of_sender(said: Saying, opened: Opened, names: list[str]) -> bool:
+    return names_the_sender(said.reply or said.text, senders=opened.senders, recipients=names)
 
 
 def _kind(said: Saying) -> Return | None:

@@ -16,7 +16,7 @@ from postroom.returns.reading.original import about
 from postroom.returns.reading.prose import without_origins
 from postroom.returns.reading.reports import looks_like_a_report
 from postroom.returns.reading.values import Reading
-from postroom.returns.reading.words import possible, returned
+from postroom.returns.reading.words import delays, possible, returned
 from postroom.vocabulary import Return
 
 Scanner = Callable[[Message], tuple[frozenset[bytes], frozenset[bytes]]]
@@ -44,7 +44,7 @@ def read_known(opened: Opened) -> Reading | None:
     if scan is None or not looks_like_a_report(opened):
         return None
     delayed, failed = _failures(scan, _bounded(opened.octets))
-    kind = Return.BOUNCED if failed else Return.DEFERRED
+    kind = Return.BOUNCED if failed and not delays(opened) else Return.DEFERRED
     named = _named(opened, failed or delayed)
     if not named:
         return None

@@ -17,5 +17,8 @@ LINE = 1_000
 """Characters of a line that are looked at."""
 LINES = 2_000
 RECIPIENTS = 1_000
+"""Of a message, in all its parts."""
+BLOCKS = 2_000
+"""Of fields, in all reports of a message; most name a recipient."""
 SAID = 500
 """Characters kept of what the other end said."""

@@ -6,8 +6,9 @@ import json
 from typing import Any
 
 from postroom.returns.reading import limits
-from postroom.returns.reading.addresses import tidy
+from postroom.returns.reading.addresses import header_addresses, tidy
 from postroom.returns.reading.arf import complaint
+from postroom.returns.reading.meant import names_the_sender, with_domains
 from postroom.returns.reading.opening import Opened
 from postroom.returns.reading.original import message_ids
 from postroom.returns.reading.values import Reading, Returned
@@ -36,7 +37,8 @@ def read_notice(opened: Opened) -> Reading | None:
         feedback = str(report.get("complaintFeedbackType") or "abuse").lower()[:50]
         found = tuple(Returned(address=tidy(str(each["emailAddress"]))) for each in named)
         return complaint(feedback, found, _about(notice), reader="notice")
-    bounced = tuple(map(_bounced, named))
+    senders = with_domains(header_addresses([_dictionary(notice.get("mail")).get("source", "")]))
+    bounced = tuple(_bounced(each, senders) for each in named)
     return Reading(kind=Return.BOUNCED, recipients=bounced, about=_about(notice), reader="notice")
 
 
@@ -49,12 +51,15 @@ def _delivery(notice: dict[str, Any]) -> Reading | None:
     return Reading(kind=Return.DELIVERED, recipients=found, about=_about(notice), reader="notice")
 
 
-def _bounced(entry: dict[str, Any]) -> Returned:
+def _bounced(entry: dict[str, Any], senders: frozenset[str]) -> Returned:
     """Amazon's own «Permanent» is not asked: it stands also before refusals that are none."""
     said = saying(f"{entry.get('diagnosticCode', '')}\n{entry.get('status', '')}")
+    address = tidy(str(entry["emailAddress"]))
     verdict = bounce_class(said) if entry.get("action") != "delayed" else BounceClass.TRANSIENT
+    if verdict is BounceClass.PERMANENT and names_the_sender(said.reply, senders=senders, recipients=[address]):
+        verdict = BounceClass.UNDETERMINED
     return Returned(
-        address=tidy(str(entry["emailAddress"])),
+        address=address,
         bounce_class=verdict,
         status=said.status,
         code=said.code,

@@ -16,7 +16,9 @@ from itertools import islice
 from string import ascii_lowercase, ascii_uppercase
 
 from postroom.returns.reading import limits
+from postroom.returns.reading.addresses import header_addresses
 from postroom.returns.reading.decoding import decoded_text
+from postroom.returns.reading.meant import with_domains
 from postroom.returns.reading.quoting import paragraphs_of, report_and_original
 from postroom.returns.reading.transcript import replies_to_recipients, without_guesses
 
@@ -99,6 +101,16 @@ class Opened:
                 return headers
         quoted = report_and_original(self.text)[1]
         return read_headers(quoted.encode("utf-8", "replace")) if quoted else None
+
+    @cached_property
+    def senders(self) -> frozenset[str]:
+        """Addresses, and their domains, of who sent that email: who is told of it has sent it too."""
+        written = [(self.headers, name) for name in ("To", "Delivered-To", "X-Original-To")]
+        if self.original is not None:
+            written += [(self.original, name) for name in ("Return-Path", "From", "Sender")]
+        return with_domains(
+            header_addresses([value for headers, name in written for value in headers.get_all(name, [])])
+        )
 
     def of_kind(self, *kinds: str) -> list[Part]:
         """The parts of these types."""

@@ -35,6 +35,8 @@ class Returned:
     """Lower case, without angle brackets; empty where the message names nobody."""
     aliases: tuple[str, ...] = ()
     """Other addresses that the report has for the same recipient: what it was sent to, where it went on to."""
+    kind: Return | None = None
+    """What became of this one, where that is not what the message is called after."""
     bounce_class: BounceClass | None = None
     """Of a bounce or a deferral."""
     status: str = ""
@@ -50,8 +52,9 @@ class Reading:
     """What a message says. The same octets always give the same reading."""
 
     kind: Return | Unclear
+    """Of a report, what became of those who fared worst."""
     recipients: tuple[Returned, ...] = ()
-    """Of bounces, deferrals, deliveries and complaints; of replies, who has answered."""
+    """Of bounces, deferrals, deliveries and complaints, who fared worst first; of replies, who has answered."""
     message_id: str = ""
     """Of the message itself, with its angle brackets."""
     about: tuple[str, ...] = ()
@@ -69,6 +72,10 @@ class Reading:
     """Which reader recognised it: `dsn`, `arf`, `flufl`, `words`, `thread`, …"""
     problem: str = ""
     """Why it is unreadable, in words for people."""
+
+    def kind_of(self, recipient: Returned) -> Return | Unclear:
+        """What became of one of its recipients."""
+        return recipient.kind or self.kind
 
     @property
     def objected(self) -> bool:

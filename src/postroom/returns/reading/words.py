@@ -11,6 +11,7 @@ import re
 from postroom.returns.reading import limits
 from postroom.returns.reading.addresses import addresses_in, header_addresses, is_daemon
 from postroom.returns.reading.decoding import words
+from postroom.returns.reading.meant import names_the_sender
 from postroom.returns.reading.opening import Opened, raw
 from postroom.returns.reading.original import about, original_recipients
 from postroom.returns.reading.prose import origins_of, said_of, without_origins
@@ -36,7 +37,7 @@ def read_words(opened: Opened) -> Reading | None:
     named = _named(opened)
     if not named:
         return None
-    kind = Return.DEFERRED if _delays(opened) or goes_on_by_numbers(opened) else Return.BOUNCED
+    kind = Return.DEFERRED if delays(opened) or goes_on_by_numbers(opened) else Return.BOUNCED
     recipients = tuple(returned(opened, address, kind, alone=len(named) == 1) for address in named)
     return Reading(kind=kind, recipients=recipients, about=about(opened), reader="words")
 
@@ -46,12 +47,17 @@ def returned(opened: Opened, address: str, kind: Return, *, alone: bool) -> Retu
     said = said_of(opened, [address])
     if alone and not (said.status or said.code) and bounce_class(said) is BounceClass.UNDETERMINED:
         said = saying(opened.told)
+    aliases = origins_of(opened, address)
     verdict = BounceClass.TRANSIENT if kind is Return.DEFERRED else bounce_class(said)
-    if verdict is BounceClass.PERMANENT and not is_by_a_system(opened):
+    if verdict is BounceClass.PERMANENT and (
+        not is_by_a_system(opened)
+        # Of the other end's own words alone: the report that they stand in names whose email it returns.
+        or names_the_sender(said.reply, senders=opened.senders, recipients=(address, *aliases))
+    ):
         verdict = BounceClass.UNDETERMINED
     return Returned(
         address=address,
-        aliases=origins_of(opened, address),
+        aliases=aliases,
         bounce_class=verdict,
         status=said.status,
         code=said.code,
@@ -59,7 +65,8 @@ def returned(opened: Opened, address: str, kind: Return, *, alone: bool) -> Retu
     )
 
 
-def _delays(opened: Opened) -> bool:
+def delays(opened: Opened) -> bool:
+    """Whether it says that the other end goes on trying."""
     return _DELAY.search(words(raw(opened.headers, "Subject")) + "\n" + opened.report[:5_000]) is not None
 
 

@@ -2,7 +2,8 @@
 
 An address that is called dead by mistake is never mailed again, and nobody notices; one that is called alive by mistake
 bounces once more. So it is dead only where that was said in so many words, or by a status that means nothing else, and
-nothing beside it speaks of anything else: the same status stands before blocks and limits.
+nothing beside it speaks of anything else: the same status stands before blocks and limits. Nor is it where that was
+said to the content: whoever lets somebody send it has taken the recipient, and may say so of mail they do not want.
 """
 
 from __future__ import annotations
@@ -54,7 +55,10 @@ _ASIDE = re.compile(r"\bmessage from (?:a )?bulk sender|\bmailbox is unavailable
 """The same where it was told who does not exist."""
 _ON_ITS_PAGES = "for explanation visit"
 """A large provider's, behind «mailbox unavailable» whatever it refuses, content too: its pages tell what it was."""
-_NO_NAME = "dns type 'mx' lookup of responded with code nxdomain"
+_NO_NAME = re.compile(
+    r"dns type 'mx' lookup of responded with code nxdomain"
+    r"|dns error: address resolution of (?:\. )?failed: domain name not found"
+)
 """A large provider's own look at the recipient's domain; behind it stands advice to try again."""
 _OF_POLICY = ("5.3.", "5.5.", "5.6.", "5.7.")
 """Statuses of the system, the protocol, the content, the policy: what does not exist there may be anything."""
@@ -70,7 +74,7 @@ def bounce_class(said: Saying) -> BounceClass:
             return verdict
     if _is_temporary(said) or _is_of_sender(said):
         return BounceClass.TRANSIENT
-    if said.status in DEAD and not _is_guessed(said):
+    if said.status in DEAD and said.phase is not Phase.CONTENT and not _is_guessed(said):
         return BounceClass.PERMANENT
     return BounceClass.TRANSIENT if said.status.startswith(_EXPLAINED) else BounceClass.UNDETERMINED
 
@@ -78,11 +82,14 @@ def bounce_class(said: Saying) -> BounceClass:
 def _by_words(said: Saying, words: str) -> BounceClass | None:
     if _is_temporary(said) or _is_of_sender(said):
         return BounceClass.TRANSIENT
+    refused = _any(FULL, words) or _is_refused(words)
+    if said.phase is Phase.CONTENT:
+        return BounceClass.TRANSIENT if refused else None
     if _is_in_no_directory(said, words):
         return BounceClass.PERMANENT
-    if _NO_NAME in words and not said.status.startswith(_OF_POLICY):
+    if _NO_NAME.search(words) and not said.status.startswith(_OF_POLICY):
         return BounceClass.PERMANENT
-    if _any(FULL, words) or _is_refused(words):
+    if refused:
         return BounceClass.TRANSIENT
     return BounceClass.PERMANENT if _is_permanent(said, words) else None
 
@@ -132,19 +139,18 @@ def _is_permanent(said: Saying, words: str) -> bool:
     if said.code in _NEVER_MAIL and "not accepting network messages" in words:
         return True
     if (
-        said.phase is not Phase.CONTENT
+        said.phase is not Phase.DATA
         and (not said.status or said.status.startswith(_UNTOLD))
         and _any(ABSENT_SURELY, words)
         and (said.phase is Phase.RECIPIENT or _ON_ITS_PAGES not in words)
     ):
         return True
-    if said.status == "5.1.0" and said.phase is not Phase.CONTENT and "# address rejected" in words:
+    if said.status == "5.1.0" and said.phase is not Phase.DATA and "# address rejected" in words:
         return True  # IronPort, whose recipients are looked up before they are accepted
-    if said.status == "5.7.27" and said.phase is not Phase.CONTENT and "host does not accept mail" in words:
+    if said.status == "5.7.27" and said.phase is not Phase.DATA and "host does not accept mail" in words:
         return True  # sendmail, of the recipient's domain: elsewhere that status is of the sender's
     if said.code is None and not said.status and _any(ABSENT_TOLD, words):
         return True
-    # Some systems say «no such user» to the content when they do not want it.
     answered = said.phase is Phase.RECIPIENT or (said.phase is Phase.UNKNOWN and said.status.startswith("5.1."))
     return answered and _any(ABSENT_NAMED if _may_be_of_another(said, words) else ABSENT_USER, words)
 
@@ -152,7 +158,7 @@ def _is_permanent(said: Saying, words: str) -> bool:
 def _may_be_of_recipient(said: Saying) -> bool:
     """Whether a domain that is not there may be the recipient's. One record that the sender's lacks, or a link in what
     they wrote, is said in the same words, and to everybody whom they write to."""
-    return said.phase is not Phase.CONTENT and not said.status.startswith(_OF_POLICY)
+    return said.phase is not Phase.DATA and not said.status.startswith(_OF_POLICY)
 
 
 def _may_be_of_another(said: Saying, words: str) -> bool:

@@ -129,7 +129,7 @@ all relevant mx records point to non-existent | domain part of the address is in
 domain name does not exist | dns hard | couldn't find a mail exchanger | could not find a mail exchanger |
 no valid host | unrouteable address | unroutable address | name or service not known | domain must exist |
 no mx found | no mx record found for domain | mail receiving disabled | has no mail exchanger |
-host/domain is unknown
+host/domain is unknown | no mx or a records for
 """)
 
 UNWILLING_DOMAIN = _phrases("""

@@ -28,16 +28,19 @@ class Phase(StrEnum):
 
     UNKNOWN = ""
     RECIPIENT = "recipient"
+    DATA = "data"
+    """The announcement of the content: of who says everything at once, a recipient may be refused as late as this."""
     CONTENT = "content"
     SENDER = "sender"
 
 
 _CONTENT = re.compile(
-    r"reply to (?:the )?(?:end of )?data|end of data|after (?:end of )?(?:data|i sent the message"
-    r"|sending (?:the )?data)"
-    r"|after \.|>>> (?:data|bdat|\.)\s|response to data|data command|failed after i sent|data send|smtp:data"
-    r"|did not like our data|message content|smtp command\s+data|after pipelined end of data|after end of data"
-    r"|text command|sending end of data|final delivery dot",
+    r"end of data|after (?:i sent the message|sending (?:the )?data)|after \.|>>> (?:bdat|\.)\s|failed after i sent"
+    r"|message content|final delivery dot"
+)
+_DATA = re.compile(
+    r"reply to (?:the )?data|after data|>>> data\s|response to data|data command|data send|smtp:data"
+    r"|did not like our data|smtp command\s+data|text command"
 )
 _SENDER = re.compile(
     r"reply to mail from|after mail from|after pipelined mail from|>>> mail from|did not like our mail from"
@@ -108,6 +111,8 @@ def phase_in(text: str) -> Phase:
     lower = text[:JUDGED].lower()
     if _CONTENT.search(lower) or _NOBODY.search(lower):
         return Phase.CONTENT
+    if _DATA.search(lower):
+        return Phase.DATA
     if _RECIPIENT.search(lower):
         return Phase.RECIPIENT
     return Phase.SENDER if _SENDER.search(lower) else Phase.UNKNOWN

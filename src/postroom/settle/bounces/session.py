@@ -11,7 +11,7 @@ from postroom.vocabulary import BounceClass
 
 _PHASES = {
     SessionPhase.RCPT: Phase.RECIPIENT,
-    SessionPhase.DATA: Phase.CONTENT,
+    SessionPhase.DATA: Phase.DATA,
     SessionPhase.BODY: Phase.CONTENT,
     SessionPhase.DOT: Phase.CONTENT,
 }

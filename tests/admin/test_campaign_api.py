@@ -14,12 +14,14 @@ from postroom.accounts.audit import read_audit
 from postroom.accounts.values import Role
 from postroom.admin.launches import Launches
 from postroom.campaigns import RampUp
+from postroom.campaigns.drafts.prospects import Arrival, take_in
+from postroom.campaigns.values import Prospect
 from postroom.returns.recording import record_returns
 from postroom.store.returns import Mention, Note
 from postroom.store.suppressions import Stop, suppress
 from postroom.vocabulary import SuppressionReason
 from tests.admin.campaign_house import NORTH, SOUTH, CampaignHouse, campaign_house, data_of, error_of
-from tests.campaigns.sending.stage import MONDAY, OFFICE
+from tests.campaigns.sending.stage import MONDAY, OFFICE, Stage
 from tests.store.conftest import migrated_postgres_url, migrated_sqlite_url, migrated_template, store_url
 from tests.store.journey import Clock
 
@@ -429,6 +431,21 @@ async def test_without_a_name_it_is_the_only_workspace_of_the_caller_else_the_na
         assert data_of(await everything.get("/api/workspaces/-/quota"))["workspace"] == ""
         error_of(await both.get("/api/campaigns"), 404)
         assert data_of(await both.get("/api/campaigns", params={"workspace": SOUTH}))["workspace"] == SOUTH
+
+
+async def test_a_workspace_of_which_nothing_is_known_has_no_quota_but_for_those_whose_own_it_is(
+    small_house: CampaignHouse, clock: Clock
+) -> None:
+    """A slip of the pen would look like fifty mails that may leave."""
+    Stage(small_house.outbox, clock, "senders only").sender()
+    somebody = Arrival(Prospect(id="p1", address="p1@example.org"), True)
+    Stage(small_house.outbox, clock, "people only").run(take_in("people only", [somebody], update=False))
+    async with small_house.caller(Role.ADMIN) as everything, small_house.caller(Role.VIEWER, "new") as own:
+        error = error_of(await everything.get("/api/workspaces/nroth/quota"), 404)
+        assert (error["code"], error["message"]) == ("workspace_not_found", "there is no workspace 'nroth'")
+        for known in (NORTH, "senders only", "people only"):
+            assert data_of(await everything.get(f"/api/workspaces/{known}/quota"))["workspace"] == known
+        assert data_of(await own.get("/api/workspaces/new/quota"))["dailyQuota"] == 50
 
 
 async def test_a_viewer_looks_and_does_nothing_and_nobody_does_neither(small_house: CampaignHouse) -> None:

@@ -43,7 +43,10 @@ def test_a_campaign_is_launched_once_and_says_why_its_mails_wait(postroom: Comma
     assert [(each["step"], each["reason"]) for each in waiting] == [
         (1, None), (2, "waiting_step"), (1, None), (2, "waiting_step"),
     ]  # fmt: skip
-    assert "waiting_step (step 1)" in postroom("campaign", "waiting", spring).out
+    assert [each["address"] for each in waiting] == ["ada@example.org"] * 2 + ["bob@example.org"] * 2
+    shown = postroom("campaign", "waiting", spring).out
+    assert ("waiting_step (step 1)" in shown, "ada@example.org" in shown) == (True, True)
+    assert waiting[0]["prospect"] not in shown, "nobody knows them by that"
 
 
 def test_waiting_mails_tell_when_they_leave_by_the_same_clock_as_why_they_wait(

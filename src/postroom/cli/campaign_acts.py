@@ -16,6 +16,7 @@ from postroom.cli.choice import Json, machine_user
 from postroom.cli.problems import ExitCode
 from postroom.cli.screen import print_json, standard_error, standard_output
 from postroom.cli.target import Target
+from postroom.operate.campaign_looks import CampaignLooks
 from postroom.operate.campaign_records import explained_record, launched_record
 from postroom.operate.campaigns import CampaignOperations
 from postroom.operate.wording import count_of
@@ -86,11 +87,13 @@ def waiting(
         campaigns = CampaignOperations(outbox)
         settings = campaigns.settings_of(workspace).sending
         found = campaigns.waiting(workspace, id, limit=limit)
+        people = {each.mail.prospect_id for each in found}
+        addresses = CampaignLooks(outbox).addresses(workspace, sorted(people))
     if json:
-        mails = [explained_record(each, settings) for each in found]
+        mails = [explained_record(each, settings, address=addresses.get(each.mail.prospect_id, "")) for each in found]
         print_json({"timezone": settings.timezone, "mails": mails})
     elif found:
-        standard_output().print(waiting_table(found, settings))
+        standard_output().print(waiting_table(found, settings, addresses))
         _say(f"Times by the clock of the workspace, {settings.timezone}.")
     else:
         standard_error().print("No mail of this campaign waits.")

@@ -52,12 +52,13 @@ def senders_table(senders: Iterable[Sender]) -> Table:
     return table
 
 
-def waiting_table(mails: Iterable[Explained], settings: SendingSettings) -> Table:
+def waiting_table(mails: Iterable[Explained], settings: SendingSettings, addresses: Mapping[str, str]) -> Table:
     table = bare_table("prospect", "step", "from", "planned", "why it waits")
     for each in mails:
         mail, at = each.mail, each.planned(settings)
         planned = f"{at.astimezone(settings.zone):%a %d %b %Y %H:%M}" if at else ""
-        cells = (mail.prospect_id, str(mail.step), mail.sender_id, planned, each.told(settings))
+        whom = addresses.get(mail.prospect_id, mail.prospect_id)
+        cells = (whom, str(mail.step), mail.sender_id, planned, each.told(settings))
         table.add_row(*map(Text, cells))
     return table
 

@@ -44,7 +44,7 @@ from postroom.errors import NotInWorkspace
 from postroom.operate.campaign_recording import check_seen
 from postroom.operate.prospect_story import ProspectStory, story_of
 from postroom.operate.values import Workspaces
-from postroom.operate.verb import Awaiting, Shell, asks, asks_in_steps
+from postroom.operate.verb import Awaiting, Blocking, Shell, asks, asks_in_steps
 from postroom.store.plan import Course, Plan, ask
 from postroom.vocabulary import WaitReason
 from postroom.work.breakers import shut_routes
@@ -263,6 +263,10 @@ class CampaignLookVerbs(Shell):
             settings=draft.settings.sending,
             story=(yield from story_of(workspace, enrolment.prospect, workspaces=workspaces)),
         )
+
+
+class CampaignLooks(Blocking, CampaignLookVerbs):
+    """Questions of the campaign pages, for threads."""
 
 
 class AsyncCampaignLooks(Awaiting, CampaignLookVerbs):

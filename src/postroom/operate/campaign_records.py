@@ -111,13 +111,14 @@ def totals_record(totals: Totals, wrong: Several[Discrepancy] | None = None) -> 
     return told if wrong is None else {**told, "discrepancies": [str(each) for each in wrong]}
 
 
-def explained_record(explained: Explained, settings: SendingSettings) -> dict[str, Any]:
-    """A mail that waits; both times by the clock of the workspace."""
+def explained_record(explained: Explained, settings: SendingSettings, *, address: str) -> dict[str, Any]:
+    """A mail that waits, with the address it goes to; both times by the clock of the workspace."""
     mail, wait = explained.mail, explained.wait
     return {
         "email_id": mail.id,
         "key": mail.key,
         "prospect": mail.prospect_id,
+        "address": address,
         "step": mail.step,
         "sender": mail.sender_id,
         "state": mail.state.value,

@@ -16,10 +16,12 @@ from postroom.campaigns.arithmetic.settings import SendingSettings
 from postroom.campaigns.arithmetic.window import local_date, window, window_at
 from postroom.campaigns.books.counting import NOTHING, WORKSPACE, counts_on
 from postroom.campaigns.books.mails import GONE, Mail, mails_of_enrolment
-from postroom.campaigns.drafts.campaigns import enrolments_after, get_campaign
-from postroom.campaigns.drafts.workspace import workspace_settings
+from postroom.campaigns.drafts.campaigns import campaigns_after, enrolments_after, get_campaign
+from postroom.campaigns.drafts.prospects import count_prospects
+from postroom.campaigns.drafts.workspace import senders, workspace_settings
 from postroom.campaigns.looking.explaining import Explained, explain
 from postroom.campaigns.values import MOST_STEPS
+from postroom.errors import NotInWorkspace
 from postroom.operate.campaign_recording import check_seen
 from postroom.operate.values import Workspaces
 from postroom.operate.verb import Awaiting, Shell, asks
@@ -119,8 +121,13 @@ class ScheduleVerbs(Shell):
 
     @asks
     def quota(self, workspace: str, day: date | None = None, *, workspaces: Workspaces = None) -> Plan[Quota]:
-        """What may leave on a window day; without one, on the present day."""
+        """What may leave on a window day; without one, on the present day.
+
+        The defaults hold in a workspace that has not said anything; in one of which nothing is known, nothing does.
+        """
         check_seen(workspace, workspaces)
+        if workspaces is None and workspace and not (yield from _is_known(workspace)):
+            raise NotInWorkspace("workspace", workspace, workspace, "look at how its name is written")
         settings = (yield from workspace_settings(workspace)).sending
         opening = window_at(settings, self.now())
         day = day or (opening.day if opening else local_date(settings, self.now()))
@@ -140,6 +147,13 @@ class ScheduleVerbs(Shell):
 
 class AsyncCampaignSchedule(Awaiting, ScheduleVerbs):
     """Questions about what is scheduled, for event loops."""
+
+
+def _is_known(workspace: str) -> Plan[bool]:
+    """Whether there is anything in a workspace."""
+    if (yield from workspace_settings(workspace)).version or (yield from senders(workspace)):
+        return True
+    return bool((yield from campaigns_after(workspace, limit=1)) or (yield from count_prospects(workspace)))
 
 
 def status_of(mail: Mail) -> Status:

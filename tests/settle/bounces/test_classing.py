@@ -199,13 +199,9 @@ def test_what_may_be_said_of_something_else_proves_nothing(text: str) -> None:
         "550 user unknown",
         "550 unknown user: ada",
         "550 user unknown (in reply to end of DATA command)",
-        "550 5.1.1 user unknown (in reply to end of DATA command)",
         "550 5.1.1 Denied (in reply to end of DATA command)",
         "550 5.1.10 RESOLVER.ADR.RecipientNotFound (in reply to end of DATA command)",
         "550 5.1.2 invalid domain (in reply to end of DATA command)",
-        "SMTP error from remote mail server after end of data: 550 5.1.1 no such user",
-        "SMTP error from remote mail server after pipelined end of data: 550 5.1.1 no such user",
-        "192.0.2.9 failed after I sent the message. Remote host said: 550 5.1.1 no such user",
         "ticket 10554 rcpt 3: user unknown",
         "delivery failed",
         "550-Requested action not taken: mailbox unavailable 550 For explanation visit https://example.org/case?c=r1",
@@ -213,6 +209,20 @@ def test_what_may_be_said_of_something_else_proves_nothing(text: str) -> None:
 )
 def test_what_nobody_explains_is_undetermined(text: str) -> None:
     assert bounce_class(saying(text)) is BounceClass.UNDETERMINED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "550 5.1.1 user unknown (in reply to end of DATA command)",
+        "SMTP error from remote mail server after end of data: 550 5.1.1 no such user",
+        "SMTP error from remote mail server after pipelined end of data: 550 5.1.1 no such user",
+        "192.0.2.9 failed after I sent the message. Remote host said: 550 5.1.1 no such user",
+    ],
+)
+def test_a_recipient_who_is_looked_up_after_the_content_is_dead_by_status_and_words(text: str) -> None:
+    """Exchange does so; by one of the two alone nobody is."""
+    assert bounce_class(saying(text)) is BounceClass.PERMANENT
 
 
 @pytest.mark.parametrize(

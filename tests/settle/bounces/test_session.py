@@ -27,6 +27,7 @@ def refused(text: str, phase: Phase = Phase.RCPT, *, code: int = 550, enhanced: 
         refused("Recipient address rejected: Domain not found", enhanced="5.1.2"),
         refused("Requested action not taken: mailbox unavailable"),
         refused("no such user", Phase.DATA, enhanced="5.1.1"),
+        refused("no such user", Phase.DOT, enhanced="5.1.1"),
     ],
     ids=str,
 )
@@ -48,7 +49,7 @@ def test_a_mailbox_that_its_server_does_not_know_is_permanent(reply: Reply) -> N
         refused("no such user here", Phase.MAIL, enhanced="5.1.1"),
         refused("account is disabled", enhanced="5.2.1"),
         refused("user unknown", Phase.DOT),
-        refused("no such user", Phase.DOT, enhanced="5.1.1"),
+        refused("denied", Phase.DOT, enhanced="5.1.1"),
         refused("spam", Phase.DOT, code=554, enhanced="5.7.1"),
         refused("too big", Phase.MAIL, code=552, enhanced="5.3.4"),
         refused("user unknown", code=450, enhanced="4.1.1"),

@@ -2,8 +2,8 @@
 
 An address that is called dead by mistake is never mailed again, and nobody notices; one that is called alive by mistake
 bounces once more. So it is dead only where that was said in so many words, or by a status that means nothing else, and
-nothing beside it speaks of anything else: the same status stands before blocks and limits. Nor is it where that was
-said to the content: whoever lets somebody send it has taken the recipient, and may say so of mail they do not want.
+nothing beside it speaks of anything else: the same status stands before blocks and limits. To the content both have to
+say so, status and words: Exchange looks recipients up no sooner, and others say either of mail that they do not want.
 """
 
 from __future__ import annotations
@@ -83,8 +83,9 @@ def _by_words(said: Saying, words: str) -> BounceClass | None:
     if _is_temporary(said) or _is_of_sender(said):
         return BounceClass.TRANSIENT
     refused = _any(FULL, words) or _is_refused(words)
-    if said.phase is Phase.CONTENT:
-        return BounceClass.TRANSIENT if refused else None
+    if said.phase is Phase.CONTENT and not refused:
+        sure = said.status in DEAD and not _is_guessed(said) and _any(ABSENT_USER, words)
+        return BounceClass.PERMANENT if sure else None
     if _is_in_no_directory(said, words):
         return BounceClass.PERMANENT
     if _NO_NAME.search(words) and not said.status.startswith(_OF_POLICY):

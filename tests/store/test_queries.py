@@ -71,6 +71,7 @@ OF_NO_WORKSPACE = {
     "claim_mail": BY_ID,
     "standing_of_mail": BY_ID,
     "leaves_now": BY_ID,
+    "take_place": BY_ID,
     "forget_covered": BY_ID,
     "note_returned": BY_ID,
     "refusal": BY_ID,

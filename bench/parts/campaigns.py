@@ -50,11 +50,16 @@ from pathlib import Path
 from postroom import Outbox
 from postroom.campaigns.sending.launching import launch
 from postroom.store.plan import drive
+from postroom.vocabulary import LaunchStage
 
 with Outbox(sys.argv[1]) as outbox:
-    began, written = time.monotonic(), []
-    drive(launch("w", "c", progress=lambda seen: written.append(time.monotonic())), outbox.database.run)
-    seconds = written[-1] - began
+    began, reached = time.monotonic(), {}
+
+    def told(stage, count):
+        reached[stage] = time.monotonic()
+
+    drive(launch("w", "c", progress=told), outbox.database.run)
+    seconds = reached[LaunchStage.LAUNCHING] - began
     # Not `ru_maxrss`: that begins with what whoever started this process had.
     highest = re.search(r"VmHWM:\\s+([0-9]+) kB", Path("/proc/self/status").read_text())
     print(json.dumps([seconds, time.monotonic() - began, int(highest[1]) / 1000]))

@@ -151,8 +151,17 @@ def edition_in(envelope: str) -> Edition | None:
 
 def recipients_in(envelope: str) -> tuple[str, ...]:
     """The recipients a frozen letter names, without thawing it: to, cc, bcc, in that order, each address once."""
+    return _addresses_in(envelope, "to", "cc", "bcc")
+
+
+def senders_in(envelope: str) -> tuple[str, ...]:
+    """Whom a frozen letter is from, likewise."""
+    return _addresses_in(envelope, "sender")
+
+
+def _addresses_in(envelope: str, *groups: str) -> tuple[str, ...]:
     contents = outside(envelope)
-    named = (each for group in ("to", "cc", "bcc") for each in contents.get(group, ()))
+    named = (each for group in groups for each in contents.get(group, ()))
     return tuple(dict.fromkeys(each if isinstance(each, str) else each[1] for each in named))
 
 

@@ -19,6 +19,7 @@ from postroom.campaigns.looking.totals import totals_of
 from postroom.campaigns.sending.acting import resume_campaign
 from postroom.campaigns.stopping.stops import stop_prospect
 from postroom.config import load
+from postroom.send.script import At
 from postroom.store.returns import returns_of_email
 from postroom.store.suppressions import suppressions
 from postroom.testing import ScriptedSmtp, VirtualClock, VirtualWorker
@@ -58,10 +59,13 @@ def entries(stage: Stage) -> list[Any]:
     return list(stage.run(suppressions(limit=9)))
 
 
-@pytest.mark.parametrize("at", ["rcpt", "dot"])
-def test_a_refusal_for_good_is_a_hard_bounce_p12(post: Post, at: str) -> None:
+@pytest.mark.parametrize(
+    ("at", "reply"),
+    [("rcpt", NOBODY), ("dot", NOBODY), ("rcpt", "550 5.1.1 shop.example wrote to example.org: no such user")],
+)
+def test_a_refusal_for_good_is_a_hard_bounce_p12(post: Post, at: At, reply: str) -> None:
     two_campaigns(post)
-    post.server.script(at=at, reply=NOBODY, times=1)
+    post.server.script(at=at, reply=reply, times=1)
     work(post)
     stage = post.stage
     refused = stage.mail(REFUSED)
@@ -90,6 +94,8 @@ def test_a_refusal_for_good_is_a_hard_bounce_p12(post: Post, at: str) -> None:
         ("rcpt", "554 5.7.1 relay access denied"),
         ("rcpt", "552 5.2.2 mailbox full"),
         ("rcpt", "550 5.1.1 rejected: listed at zen.spamhaus.org; see our policy"),
+        ("rcpt", "550 5.1.2 the domain shop.example does not exist"),  # whose mail it is
+        ("rcpt", "550 callback failed for <grace@shop.example>: no such user here"),
         ("dot", "550 user unknown"),
         ("dot", "554 5.7.1 spam"),
     ],

@@ -129,6 +129,7 @@ def test_an_address_that_does_not_exist_is_permanent(text: str) -> None:
         "550 this server is not configured to receive your mail (in reply to RCPT TO command)",
         "550 The return address does not exist. Please verify the address (in reply to RCPT TO command)",
         "550-Callout verification failed: 550 550 unknown user (in reply to RCPT TO command)",
+        "550-Callback failed for <grace@shop.example> 550 No such user here (in reply to RCPT TO command)",
         "DNS Error: DNS type 'mx' lookup of example.org responded with code SERVFAIL",
         "DNS Error: Address resolution of example.org. failed: Server failure",
         "550 5.7.1 DNS Error: Address resolution of example.org. failed: Domain name not found",

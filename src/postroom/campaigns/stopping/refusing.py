@@ -2,8 +2,8 @@
 
 It is noted like one that comes as a report, once for each email and recipient, and everything that follows from such a
 report follows (P12). What the class of a report is decided by decides here, too: a policy, a block, a full mailbox, a
-refused sender or a relay that will not relay says nothing about the mailbox; then nothing follows but that the mail is
-dead.
+refused sender or a relay that will not relay says nothing about the mailbox, nor does a server that names the sender's
+domain and not the recipient's; then nothing follows but that the mail is dead.
 
 The caller holds the workspace, and draws the conclusion with all others from what became of the mail: killed before
 that commits, it is drawn again; drawn again, it is known.
@@ -12,10 +12,12 @@ that commits, it is drawn again; drawn again, it is known.
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable
 
 from postroom.campaigns.stopping.following import follow
 from postroom.claim.failpoint import reach
-from postroom.compose.frozen import recipients_in
+from postroom.compose.frozen import recipients_in, senders_in
 from postroom.send.contract import Reply
 from postroom.send.guarded import REDIRECTED
 from postroom.settle.bounces.session import class_of_refusal
@@ -26,6 +28,9 @@ from postroom.store.returns import note_returns
 from postroom.store.suppressions import normal_address
 from postroom.store.unreadable import DAMAGE
 from postroom.vocabulary import BounceClass, EmailId, Return
+
+_DOMAIN = re.compile(r"(?<![\w.-])(?:[\w-]{1,63}\.){1,10}[\w-]{2,63}(?![\w-])")
+"""A domain, or the name of a host; addresses were taken out of what is looked at."""
 
 
 def hear_refusal(workspace: str, id: EmailId) -> Plan[bool]:
@@ -48,10 +53,11 @@ def note_of_refusal(id: EmailId, entry: str | None, envelope: str | None) -> Not
     try:
         reply = reply_in(json.loads(entry or "{}"))
         recipients = recipients_in(envelope) if envelope else ()
+        senders = senders_in(envelope) if envelope else ()
     except DAMAGE:
         return None
     # Of several, each has a reply of their own, which is not this one.
-    if reply is None or len(recipients) != 1 or not _is_about_the_mailbox(reply):
+    if reply is None or len(recipients) != 1 or not _is_about_the_mailbox(reply, recipients[0], senders):
         return None
     return Note(
         source=SESSION,
@@ -67,6 +73,13 @@ def note_of_refusal(id: EmailId, entry: str | None, envelope: str | None) -> Not
     )
 
 
-def _is_about_the_mailbox(reply: Reply) -> bool:
+def _is_about_the_mailbox(reply: Reply, recipient: str, senders: Iterable[str]) -> bool:
     """Of somebody whose mail is redirected, the server has not been asked."""
-    return REDIRECTED not in reply.text and class_of_refusal(reply) is BounceClass.PERMANENT
+    if REDIRECTED in reply.text or class_of_refusal(reply) is not BounceClass.PERMANENT:
+        return False
+    named = set(_DOMAIN.findall(reply.text.lower()))
+    return _domain(recipient) in named or named.isdisjoint(map(_domain, senders))
+
+
+def _domain(address: str) -> str:
+    return address.rpartition("@")[2].lower()

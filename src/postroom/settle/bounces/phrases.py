@@ -47,8 +47,9 @@ sender verify failed | sender verification | verify sender | sender is not allow
 reverse dns | reverse lookup | ptr record | no ptr | helo command rejected | rdns | cannot find your hostname |
 cannot find your reverse | cannot resolve your | invalid helo | fcrdns | domain of sender | sender domain |
 sender's domain | domain of the sender | senders domain | sender address | bad sender | unknown sender |
-invalid sender | return path | return-path | return address | callout | envelope | mail from rejected | in mail from |
-from address | your hostname | in reverse | invalid dns | dynamic ip | residential | dial-up | dialup |
+invalid sender | return path | return-path | return address | callout | callback | envelope |
+mail from rejected | in mail from | from address | your hostname | in reverse | invalid dns | dynamic ip |
+residential | dial-up | dialup |
 connection refused | your access to submit | your access to this mail system | access from ip | your ip | ip rejected |
 bad ip
 # Spam and content

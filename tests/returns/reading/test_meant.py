@@ -141,7 +141,7 @@ recipients. This is a permanent error. The following address(es) failed:
 @pytest.mark.parametrize(
     ("said", "verdict"),
     [
-        (f"550-Callback failed for <{SENDER}>\n    550 No such user here", BounceClass.UNDETERMINED),
+        (f"550-Callback failed for <{SENDER}>\n    550 No such user here", BounceClass.TRANSIENT),
         (f"550 <{SENDER}>: no such user", BounceClass.UNDETERMINED),
         (f"550 <{RECIPIENT}>: no such user", BounceClass.PERMANENT),
         ("550 No such user here", BounceClass.PERMANENT),
